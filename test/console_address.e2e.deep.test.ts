@@ -66,7 +66,7 @@ async function expectKept(visit: Visit, path: string): Promise<void> {
   await same();
   // Away, as by a bookmark, and back.
   await visit.page.evaluate(`location.hash = '#/nowhere'`);
-  await visit.heading('Nothing here').waitFor();
+  await visit.heading('Page not found').waitFor();
   await visit.page.goBack();
   await same();
   await visit.open(address.replace(visit.origin, ''));
@@ -152,7 +152,7 @@ describe('the address of a page of an account', { timeout: 360_000 }, () => {
     await visit.go(
       '/servers?view=__proto__&sort=x&state=toString&places=nobody&map=x&dialog=constructor',
     );
-    await visit.sees('No server fits.');
+    await visit.sees('No server matches');
     await visit.go('/users?state=toString&dialog=change:');
     await visit.toast('is not there any more').waitFor();
     expect(visit.problems).toEqual([]);
@@ -160,7 +160,7 @@ describe('the address of a page of an account', { timeout: 360_000 }, () => {
 
   test('a dialog of a record that goes away closes itself', async () => {
     await visit.go('/users?dialog=change:nobody-of-this-name');
-    await visit.toast('nobody-of-this-name is not there any more.').waitFor();
+    await visit.toast('nobody-of-this-name no longer exists.').waitFor();
     expect(stateOf(visit)).toBe('');
     await visit.go('/users?dialog=change:billing');
     await visit.dialog('Change billing').waitFor();
@@ -178,7 +178,7 @@ describe('the address of a page of an account', { timeout: 360_000 }, () => {
     await entry('198.51.100.23', 40 * 86_400);
     await t.operator.post(`/accounts/${account}/tokens`, { name: 'soon', expiry: now + 86_400 });
     await visit.go('/');
-    const attention = visit.page.getByRole('region', { name: 'What needs attention' });
+    const attention = visit.page.getByRole('region', { name: 'Needs attention' });
     const rows = () => visit.page.locator('main tbody th').allInnerTexts();
     const item = (text: string | RegExp) =>
       attention.getByRole('listitem').filter({ hasText: text }).getByRole('link');
@@ -201,7 +201,7 @@ describe('the address of a page of the operator', { timeout: 360_000 }, () => {
     visit = await t.visitAtOperators({ viewport: { width: 1280, height: 420 } });
     await visit.open('/#/operator/nodes?search=aar1-a');
     await visit.field('Operator token').fill(t.facts.admin_token);
-    await visit.field('Keep it until this tab is closed').check();
+    await visit.field('Stay signed in until this tab is closed').check();
     await visit.button('Sign in').click();
   });
   afterAll(async () => {

@@ -164,7 +164,7 @@ describe('finding things', { timeout: 360_000 }, () => {
     expect(names.filter((name) => /user|token|DNS|contract/.test(name))).toEqual([]);
     await other.page.keyboard.press('Control+a');
     await other.page.keyboard.type('nothing like this');
-    await other.sees('Nothing is called “nothing like this”.');
+    await other.sees('No results for “nothing like this”');
     expect(await active(other)).toBeNull();
     await other.page.keyboard.press('Enter');
     expect(other.problems).toEqual([]);
@@ -210,7 +210,7 @@ describe('finding things', { timeout: 360_000 }, () => {
     await page.keyboard.press('Escape');
     await open(operator);
     await page.keyboard.type('192.0.2.250');
-    await operator.sees('No account lists 192.0.2.250.');
+    await operator.sees('No account lists 1920.2.250.');
     await page.keyboard.press('Escape');
     await find(operator, 'inventory', 'Import an inventory');
     await page.keyboard.press('Enter');
@@ -227,13 +227,13 @@ describe('finding things', { timeout: 360_000 }, () => {
     expect(path(visit)).toBe('#/activity?search=198.51.100.71');
     expect(await page.evaluate('document.activeElement.name')).toBe('search');
     await visit.field('Kind').selectOption('API tokens');
-    await visit.sees('Nothing found.');
+    await visit.sees('No matches');
     await visit.field('Kind').selectOption('Authlist');
     await visit.field('Who').fill('default');
     await page.keyboard.press('Enter');
     await visit.sees('1 record found.');
     await visit.field('To').fill('2020-01-01');
-    await visit.sees('The log holds no such record.');
+    await visit.sees('No record matches.');
     await visit.field('To').fill('');
     await visit.field('From').fill('2020-01-01');
     await visit.sees('1 record found.');

@@ -52,7 +52,7 @@ describe('a new network in the console', { timeout: 360_000 }, () => {
   test('shows the operator the first steps, and never that all is well', async () => {
     await operator.heading('First steps').waitFor();
     expect(await done(operator)).toEqual([]);
-    await operator.sees('The network has no server yet: there is nothing to look after.');
+    await operator.sees('There are no servers yet.');
     expect(await operator.page.getByText('All is well').count()).toBe(0);
     await expectAccessible(operator, 'the first steps of a network');
     await expectFitsPhone(operator, 'the first steps of a network');

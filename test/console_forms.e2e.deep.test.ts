@@ -44,7 +44,7 @@ describe('a form of the console', { timeout: 360_000 }, () => {
     await visit.field('Read-only').check();
     const release = await hold('/console/tokens');
     const dialog = visit.page.getByRole('dialog');
-    await dialog.getByRole('button', { name: 'Make the token' }).click();
+    await dialog.getByRole('button', { name: 'Create token' }).click();
     await dialog.locator('[aria-busy="true"]').waitFor();
     // Chromium asks before the first Escape, and no more before the second.
     for (let presses = 0; presses < 3; presses++) await visit.page.keyboard.press('Escape');
@@ -82,7 +82,7 @@ describe('a form of the console', { timeout: 360_000 }, () => {
     await visit.field('On server').selectOption('aar1');
     await visit.button('Add the entry').click();
     expect(await visit.faultOf('Hostname')).toBe(
-      'early.example.com is already overridden on aar1, by another entry; change that one.',
+      'early.example.com already has an entry on aar1. Change that one.',
     );
     await visit.button('Change that entry').click();
     await visit.dialog('Change early.example.com on aar1').waitFor();
@@ -134,10 +134,10 @@ describe('a form of the console', { timeout: 360_000 }, () => {
 
   test('the name of the page has the focus when the row that had it is gone', async () => {
     await visit.button('Remove 10.0.0.30').click();
-    await visit.button('Remove the entry').click();
+    await visit.button('Remove entry').click();
     await visit.row('10.0.0.30').waitFor({ state: 'detached' });
     await expect.poll(focused, patience).toBe('IP authlist');
-    await visit.toast('10.0.0.30 is off the list').getByRole('button', { name: 'Undo' }).click();
+    await visit.toast('10.0.0.30 removed').getByRole('button', { name: 'Undo' }).click();
     await expect.poll(focused, patience).toBe('IP authlist');
     await visit.row('10.0.0.30').waitFor();
   });
@@ -145,17 +145,17 @@ describe('a form of the console', { timeout: 360_000 }, () => {
   test('a removal that another admin has undone meanwhile was restored already', async () => {
     await visit.button('Remove all …').click();
     await visit.button(/^Remove \d+ entr(y|ies)$/).click();
-    await visit.button('Restore them').waitFor();
+    await visit.button('Restore').waitFor();
     await expect.poll(focused, patience).toBe('IP authlist');
     const { body } = await t.operator.get('/accounts/acme/removals');
     const release = await hold('/console/authlist/restore');
-    await visit.button('Restore them').click();
+    await visit.button('Restore').click();
     const [{ removal_id }] = body;
     expect((await t.operator.post('/accounts/acme/authlist/restore', { removal_id })).status).toBe(
       200,
     );
     await release();
-    await visit.toast('They were restored already.').waitFor();
+    await visit.toast('They are already restored.').waitFor();
     await visit.row('10.0.0.30').waitFor();
     await expect.poll(focused, patience).toBe('IP authlist');
   });
@@ -178,13 +178,13 @@ describe('a form of the console', { timeout: 360_000 }, () => {
         expect(tooWide).toBe(0);
 
         if (name === 'Try it: ') {
-          await dialog.getByText('It is not in force: no node serves acc1.').waitFor();
+          await dialog.getByText('This entry isn’t active: no node serves acc1.').waitFor();
         }
         await dialog.getByRole('button', { name: 'Close' }).click();
         await dialog.waitFor({ state: 'detached' });
       }
       await visit.button(`Remove ${hostname} on acc1`).click();
-      await visit.button('Remove the entry').click();
+      await visit.button('Remove entry').click();
       const toast = visit.toast('is removed');
       const box = await toast.boundingBox();
       expect(box?.x).toBeGreaterThanOrEqual(0);
@@ -197,7 +197,7 @@ describe('a form of the console', { timeout: 360_000 }, () => {
     await visit.page.setViewportSize({ width: 1280, height: 800 });
     await visit.go('/servers/aar1');
     await visit.choose('By token');
-    await visit.button('Make a token').click();
+    await visit.button('Create a token').click();
     await visit.button('Copy the token').waitFor();
     await visit.choose('Firefox');
     const token = visit.page.locator('.copy', { has: visit.button('Copy the token') });

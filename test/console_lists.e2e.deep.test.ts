@@ -68,8 +68,8 @@ describe('the lists of an account in the console', { timeout: 360_000 }, () => {
       .row('127.0.0.1')
       .getByText(/in 1 week|in 7 days/)
       .waitFor();
-    await visit.toast('127.0.0.1 is changed').getByRole('button', { name: 'Undo' }).click();
-    await visit.toast('127.0.0.1 is as it was').waitFor();
+    await visit.toast('127.0.0.1 changed').getByRole('button', { name: 'Undo' }).click();
+    await visit.toast('127.0.0.1 restored').waitFor();
     await visit
       .row('127.0.0.1')
       .getByText(/minutes|in 1 hour/)
@@ -80,9 +80,9 @@ describe('the lists of an account in the console', { timeout: 360_000 }, () => {
     await visit.button('Remove 127.0.0.1').click();
     const dialog = visit.dialog('Remove 127.0.0.1?');
     await dialog.getByText('need a username and a proxy access token').waitFor();
-    await dialog.getByRole('button', { name: 'Remove the entry' }).click();
+    await dialog.getByRole('button', { name: 'Remove entry' }).click();
     await expect.poll(async () => (await page()).reason, patience).toBe('unknown_address');
-    await visit.toast('127.0.0.1 is off the list').getByRole('button', { name: 'Undo' }).click();
+    await visit.toast('127.0.0.1 removed').getByRole('button', { name: 'Undo' }).click();
     await visit.row('127.0.0.1').waitFor();
     await expect.poll(async () => (await page()).status, patience).toBe(200);
   });
@@ -93,7 +93,7 @@ describe('the lists of an account in the console', { timeout: 360_000 }, () => {
     expect(before.length).toBeGreaterThan(1);
     await visit.button('Remove all …').click();
     await visit.button(`Remove ${before.length} entries`).click();
-    await visit.sees('No address is listed.');
+    await visit.sees('No addresses listed');
     await expect.poll(async () => (await page()).reason, patience).toBe('unknown_address');
     await visit.toast('removed').getByRole('button', { name: 'Undo' }).click();
     await visit.toast(`${before.length} authlist entries restored`).waitFor();
@@ -118,17 +118,17 @@ describe('the lists of an account in the console', { timeout: 360_000 }, () => {
     );
     await visit.field(/^To confirm/).fill('acme');
     await visit.button('Remove 22 entries').click();
-    await visit.sees('No address is listed.');
+    await visit.sees('No addresses listed');
     // Also later, from the page itself.
     await visit.go('/dns');
     await visit.go('/authlist');
-    await visit.button('Restore them').click();
+    await visit.button('Restore').click();
     await visit.row('198.51.100.20').waitFor();
   });
 
   test('a user without the admin flag lists addresses for no other, and sees no other', async () => {
     const own = await t.visitAs('proxy-billing', '/authlist');
-    await own.sees('No address is listed.');
+    await own.sees('No addresses listed');
     await own.button('Add an address').click();
     expect(await own.field('User').getAttribute('readonly')).not.toBeNull();
     await own.field('Address').fill('198.51.100.200');
@@ -183,7 +183,7 @@ describe('the lists of an account in the console', { timeout: 360_000 }, () => {
     const { proxy } = t.facts;
     await visit.button('Try it: shop.example.com on aar1').click();
     const dialog = visit.dialog('Try shop.example.com on aar1');
-    await visit.field('Port of the page').fill(new URL(proxy.origin).port);
+    await visit.field('Port').fill(new URL(proxy.origin).port);
     const line = dialog.locator('pre', { hasText: 'http://shop.example.com' }).first();
     expect(await t.curl((await line.textContent()) ?? '')).toContain(
       'You asked for http://shop.example.com',
@@ -209,7 +209,7 @@ describe('the lists of an account in the console', { timeout: 360_000 }, () => {
   test('a removed entry counts no more, and again when that is undone', async () => {
     const status = async () => (await shopOnOverridePort()).status;
     await visit.button('Remove shop.example.com on aar1').click();
-    await visit.button('Remove the entry').click();
+    await visit.button('Remove entry').click();
     await expect.poll(status, patience).toBe(502);
     await visit
       .toast('shop.example.com on aar1 is removed')
@@ -219,7 +219,7 @@ describe('the lists of an account in the console', { timeout: 360_000 }, () => {
     await expect.poll(status, patience).toBe(200);
     await visit.button('Remove all …').click();
     await visit.button(/^Remove \d+ entries$/).click();
-    await visit.sees('No hostname is overridden.');
+    await visit.sees('No hostnames overridden');
     await expect.poll(status, patience).toBe(502);
     await visit.toast('removed').getByRole('button', { name: 'Undo' }).click();
     await expect.poll(status, patience).toBe(200);

@@ -77,7 +77,7 @@ describe('an open page of the console', { timeout: 360_000 }, () => {
     expect(await visit.page.getByRole('dialog').count()).toBe(0);
     await visit.go('/');
     await visit.page
-      .getByRole('region', { name: 'What needs attention' })
+      .getByRole('region', { name: 'Needs attention' })
       .getByText(/suspended/i)
       .first()
       .waitFor();
@@ -111,7 +111,10 @@ describe('an open page of the console', { timeout: 360_000 }, () => {
     await visit.field('Address').fill('198.51.100.5');
     await visit.button('Add the address').click();
     const dialog = visit.dialog('Add an address');
-    await dialog.getByRole('alert').filter({ hasText: 'Nothing may have been done' }).waitFor();
+    await dialog
+      .getByRole('alert')
+      .filter({ hasText: 'Your change may not have been saved' })
+      .waitFor();
     await t.revive();
     await expect
       .poll(() => visit.page.getByText('Live', { exact: true }).isVisible(), patience)
@@ -119,7 +122,7 @@ describe('an open page of the console', { timeout: 360_000 }, () => {
     await dialog.getByRole('button', { name: 'Add the address' }).click();
     await visit.row('198.51.100.5').waitFor();
     await banner.waitFor({ state: 'detached' });
-    const old = visit.page.getByText('What you see may be old');
+    const old = visit.page.getByText('What you see may be out of date');
     await expect.poll(() => old.count(), patience).toBe(0);
     visit.mayBeUnreachable = false;
     const entry = { ip: '198.51.100.6', user: 'proxy', expiry: inAnHour() };
@@ -134,10 +137,10 @@ describe('an open page of the console', { timeout: 360_000 }, () => {
     await t.kill();
     await other.sees('Connecting …');
     await other.go('/dns');
-    await other.heading('This page did not open').waitFor();
-    await other.sees(/^The server cannot be reached\. The page opens by itself/);
+    await other.heading('Couldn’t open this page').waitFor();
+    await other.sees(/^Couldn’t reach the server\. The page opens once/);
     await other.button('Sign out').click();
-    await other.sees(/^You are still signed in: The server cannot be reached/);
+    await other.sees(/^You’re still signed in: Couldn’t reach the server/);
     await t.revive();
     await other.heading('Custom DNS').waitFor(patience);
     await other.end();
@@ -150,7 +153,7 @@ describe('an open page of the console', { timeout: 360_000 }, () => {
     await other.page.route('**/console**', (route) => route.abort());
     other.mayBeUnreachable = true;
     await other.open('/#/authlist');
-    await other.heading('Exitward does not answer').waitFor();
+    await other.heading('Exitward isn’t responding').waitFor();
     await other.page.unroute('**/console**');
     await other.button('Try again').click();
     await other.heading('IP authlist').waitFor();

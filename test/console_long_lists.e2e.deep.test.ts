@@ -90,7 +90,7 @@ describe('a list of 100,000 entries', { timeout: 360_000 }, () => {
     expect(await visit.field('Note').inputValue()).toBe('kept while it is typed');
     await visit.button('Cancel').click();
     await visit.go('/authlist?dialog=change:999999');
-    await visit.toast('The entry is not there any more.').waitFor();
+    await visit.toast('The entry no longer exists.').waitFor();
     expect(visit.page.url()).not.toContain('dialog');
     await t.api.delete(`/contract/ip-authlist/${body.id}`);
     await visit.sees(`of ${number(held)} entries`);
@@ -106,9 +106,9 @@ describe('a list of 100,000 entries', { timeout: 360_000 }, () => {
     await visit.page.keyboard.press('ArrowDown');
     await visit.page.keyboard.press('Space');
     expect(await chosen()).toBe(6);
-    await visit.sees('6 chosen');
+    await visit.sees('6 selected');
     await expectAccessible(visit, 'chosen rows');
-    await visit.button('Choose none').click();
+    await visit.button('Clear').click();
     expect(await chosen()).toBe(0);
   });
 
@@ -138,9 +138,9 @@ describe('a list of 100,000 entries', { timeout: 360_000 }, () => {
   });
 
   test('addresses are pasted: faults by line first, then all are added, with notes', async () => {
-    await visit.button('Add many …').click();
+    await visit.button('Add several …').click();
     await visit.page.reload();
-    const dialog = visit.dialog('Add many addresses');
+    const dialog = visit.dialog('Add several addresses');
     await visit
       .field('Addresses')
       .fill('# offices\n203.0.113.71 # Berlin\n10.0.0.300\n203.0.113.72\n');

@@ -95,7 +95,7 @@ const pages: Array<
       (visit) => visit.button('Set it up').click(),
     ],
   ],
-  ['/nowhere', 'Nothing here', []],
+  ['/nowhere', 'Page not found', []],
 ];
 
 describe('the looks of the console', { timeout: 360_000 }, () => {
@@ -212,7 +212,7 @@ describe('the looks of the console', { timeout: 360_000 }, () => {
     await tabTo(visit, 'Remove 198.51.100.9');
     await keyboard.press('Enter');
     await visit.dialog('Remove 198.51.100.9?').waitFor();
-    await tabTo(visit, 'Remove the entry');
+    await tabTo(visit, 'Remove entry');
     await keyboard.press('Enter');
     await visit.row('198.51.100.9').waitFor({ state: 'detached' });
     // The row had the focus, and is gone: the page's name has it, and the next Tab leads on.

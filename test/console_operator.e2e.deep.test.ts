@@ -43,7 +43,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     expect(await other.page.evaluate(storage)).not.toContain(t.facts.admin_token);
     await other.page.reload();
     await other.field('Operator token').fill(t.facts.admin_token);
-    await other.field('Keep it until this tab is closed').check();
+    await other.field('Stay signed in until this tab is closed').check();
     await other.button('Sign in').click();
     await other.heading('Overview').waitFor();
     await other.page.reload();
@@ -63,7 +63,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     expect(await visit.link(/account’s console/).count()).toBe(0);
   });
 
-  test('the overview and the pages of a server and a node draw what was over time, of the span in the address', async () => {
+  test('the overview and the pages of a server and a node draw the history, of the span in the address', async () => {
     const { body: servers } = await t.operator.get(`/accounts/${account}/servers`);
     const { server } = servers.at(-1);
     const node = await t.node(server);
@@ -138,16 +138,16 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     await stat.getByText(/^\d+$/).waitFor();
     for (const path of ['/operator/nodes/99', '/operator/nodes/none']) {
       await visit.go(path);
-      await visit.sees('The network has no such node.');
+      await visit.sees('Node not found');
     }
   });
 
   test('who lists an address has a page, whose state is the address; a row leads to the entry', async () => {
     const { user, ip } = (await t.operator.get('/accounts/acme/authlist')).body[0];
     await visit.go('/operator/authlist?ip=nonsense');
-    await visit.sees('This is no whole address, and no network.');
+    await visit.sees('This isn’t a complete address or network.');
     await visit.field('Address or network').fill('198.51.100.250');
-    await visit.sees('No account lists 198.51.100.250.');
+    await visit.sees('No account lists 19851.100.250.');
     await visit.go(`/operator/authlist?ip=${ip}`);
     await visit.row(ip).getByText(user, { exact: true }).waitFor();
     await expectAccessible(visit, 'who lists an address');
@@ -242,13 +242,13 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     await count.waitFor();
     const few = await visit.page.getByRole('rowheader').count();
     expect(few).toBeGreaterThan(1);
-    await visit.button('Show the map').click();
+    await visit.button('Show map').click();
     await visit.page.locator('.place.selected').first().waitFor();
     await expectAccessible(visit, 'the servers with their map');
     await expectFitsPhone(visit, 'the servers with their map');
     await visit.button(/^Only /).click();
     await count.waitFor({ state: 'detached' });
-    await visit.button('Hide the map').click();
+    await visit.button('Hide map').click();
   });
 
   test('servers that are chosen get other services at once, and are removed unless one is on a contract', async () => {
@@ -260,7 +260,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     await visit.go('/operator/servers?search=spare');
     // The rows of the search before go once those of this one are there.
     await expect.poll(() => visit.page.getByRole('rowheader').count()).toBe(2);
-    await visit.field('Choose all rows that are shown').check();
+    await visit.field('Select all rows shown').check();
     await visit.button('Set services …').click();
     await visit.field('vpn-ikev2').check();
     await expectAccessible(visit, 'the services of many servers');
@@ -270,14 +270,14 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     const [used] = (await t.operator.get(`/accounts/${account}/servers`)).body;
     const gone = async () => (await t.operator.get('/servers/spare1')).status;
     await visit.go('/operator/servers');
-    for (const name of ['spare1', used.server]) await visit.field(`Choose ${name}`).check();
+    for (const name of ['spare1', used.server]) await visit.field(`Select ${name}`).check();
     await visit.button('Remove …').click();
     await visit.button('Remove 2 servers').click();
     await visit.sees(new RegExp(`${used.server} is on \\d+ contract`));
     expect(await gone()).toBe(200);
     await visit.page.keyboard.press('Escape');
-    await visit.field(`Choose ${used.server}`).uncheck();
-    await visit.field('Choose spare2').check();
+    await visit.field(`Select ${used.server}`).uncheck();
+    await visit.field('Select spare2').check();
     await visit.button('Remove …').click();
     await visit.button('Remove 2 servers').click();
     await visit.toast('2 servers removed from the network.').waitFor();
@@ -367,7 +367,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     const peter = await t.visit();
     await peter.open(text.replace(t.facts.base_url, ''));
     await peter.field('New password').fill('a cover sheet for each report');
-    await peter.button('Set the password and sign in').click();
+    await peter.button('Set password and sign in').click();
     await peter.sees('peter of initech');
     expect(peter.problems).toEqual([]);
     await peter.end();
@@ -416,7 +416,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
       throughProxy(t.facts.proxy, `${t.facts.proxy.origin}/`, `proxy:${user.body.token}`);
     await visit.go('/operator/nodes');
     const row = visit.row('aar1-a');
-    await row.getByText('live', { exact: true }).waitFor();
+    await row.getByText('online', { exact: true }).waitFor();
     await visit.button('Drain aar1-a').click();
     await visit.dialog('Drain aar1-a of aar1?').getByText('no other node').waitFor();
     await visit
@@ -432,17 +432,17 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     await visit.go('/operator/nodes');
     await visit.button('Undrain aar1-a').click();
     await visit.dialog('Undrain aar1-a of aar1?').getByRole('button', { name: 'Undrain' }).click();
-    await row.getByText('live', { exact: true }).waitFor(patience);
+    await row.getByText('online', { exact: true }).waitFor(patience);
     await expect.poll(async () => (await page()).status, patience).toBe(200);
   });
 
   test('a node is invited by a line to run on its machine, and the invitation can be taken back', async () => {
     await visit.go('/operator/nodes');
-    await visit.row('aar1-a').getByText('live', { exact: true }).waitFor();
+    await visit.row('aar1-a').getByText('online', { exact: true }).waitFor();
     await visit.button('Invite a node').click();
     await visit.field('Server').fill('aar1');
-    await visit.button('Make the code').click();
-    const dialog = visit.dialog('Code for a node of aar1');
+    await visit.button('Create code').click();
+    const dialog = visit.dialog('Invite a node to aar1');
     const line = dialog.locator('pre').last();
     expect(await line.textContent()).toMatch(
       new RegExp(
@@ -450,8 +450,8 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
       ),
     );
     await dialog.getByRole('button', { name: 'Done' }).click();
-    await visit.button('Take back the invitation for aar1').click();
-    await visit.button('Take it back').click();
+    await visit.button('Cancel the invitation for aar1').click();
+    await visit.button('Cancel invitation').click();
     await visit.sees('There is none.');
   });
 
@@ -497,7 +497,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     const exit = '/servers/aar1/exits/203.0.113.177';
     await visit.go('/operator/nodes');
     const row = visit.row('aar1-a');
-    await row.getByText('live', { exact: true }).waitFor();
+    await row.getByText('online', { exact: true }).waitFor();
     expect(await row.getByText('203.0.113.177').count()).toBe(0);
     // An address that the machine does not have; its agent says so.
     expect((await t.operator.put(exit, { port_base: 77 })).status).toBeLessThan(300);
@@ -524,13 +524,13 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
   test('maintenance stops the account API, is explained in words, and ends', async () => {
     const contract = async () => (await t.api.get('/contract')).status;
     await visit.go('/operator');
-    await visit.button('Begin maintenance …').click();
-    await visit.dialog('Begin maintenance?').getByText('503').waitFor();
-    await visit.button('Begin maintenance').click();
-    await visit.sees('answers 503 to every request');
+    await visit.button('Start maintenance …').click();
+    await visit.dialog('Start maintenance?').getByText('503').waitFor();
+    await visit.button('Start maintenance').click();
+    await visit.sees('returns 503 for every request');
     expect(await contract()).toBe(503);
-    await visit.button('End the maintenance …').click();
-    await visit.button('End the maintenance').click();
+    await visit.button('End maintenance …').click();
+    await visit.button('End maintenance').click();
     await visit.page.getByText('in service', { exact: true }).waitFor();
     expect(await contract()).toBe(200);
   });
@@ -551,7 +551,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     await visit.sees(/added 198\.51\.100\.8 to the authlist for proxy/);
   });
 
-  test('an address that nobody has proven is proven by the operator’s word', async () => {
+  test('an address that the account has not verified is verified by the operator', async () => {
     const entry = {
       ip: '198.51.100.9',
       user: 'proxy',
@@ -559,8 +559,8 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     };
     await t.api.post('/contract/ip-authlist', entry);
     await visit.go('/operator/accounts/acme/authlist');
-    await visit.button('Prove 198.51.100.9').click();
-    await visit.toast('198.51.100.9 is proven').waitFor();
+    await visit.button('Verify 198.51.100.9').click();
+    await visit.toast('198.51.100.9 verified').waitFor();
   });
 
   test('an address or a network is looked up: who lists it, what resolves to it, which server has it as an exit', async () => {

@@ -53,7 +53,7 @@ describe('users and tokens in the console', { timeout: 360_000 }, () => {
     ).toBe(true);
     await visit.field('New password').fill(passwordOf(everything));
     await visit.button('Set the password').click();
-    await visit.toast('Your password is set').waitFor();
+    await visit.toast('Password set').waitFor();
     await visit.go('/users');
   });
 
@@ -100,7 +100,7 @@ describe('users and tokens in the console', { timeout: 360_000 }, () => {
 
     const invite = visit.dialog('grace was added');
     await visit.field('Your password').fill(passwordOf(everything));
-    await invite.getByRole('button', { name: 'Make the link' }).click();
+    await invite.getByRole('button', { name: 'Create link' }).click();
     const link = (await invite.locator('pre').textContent()) ?? '';
     expect(link.startsWith(`${t.facts.base_url}/#/invite/ewl_`)).toBe(true);
     await invite.getByRole('button', { name: 'Done' }).click();
@@ -110,7 +110,7 @@ describe('users and tokens in the console', { timeout: 360_000 }, () => {
     await grace.open(link.replace(t.facts.base_url, ''));
     await grace.sees('Welcome, Grace Hopper');
     await grace.field('New password').fill(passwordOf('grace'));
-    await grace.button('Set the password and sign in').click();
+    await grace.button('Set password and sign in').click();
     await grace.heading('Overview').waitFor();
     expect(await grace.menu()).toContain('Usage');
     expect(await grace.menu()).toContain('IP authlist');
@@ -151,7 +151,7 @@ describe('users and tokens in the console', { timeout: 360_000 }, () => {
       throughProxy(t.facts.proxy, `${t.facts.proxy.origin}/`, credentials);
     await visit.button('New token for proxy').click();
     await visit.field('Lifetime').selectOption({ label: '7 days' });
-    await visit.button('Make the token').click();
+    await visit.button('Create token').click();
     const dialog = visit.dialog('New proxy access token for proxy');
     const token = (await dialog.locator('pre').first().textContent()) ?? '';
     expect(token).toMatch(/^ewt_/);
@@ -168,7 +168,7 @@ describe('users and tokens in the console', { timeout: 360_000 }, () => {
     const ending = visit.dialog('Invalidate all tokens of proxy');
     await ending.getByText('stops working at once, on all servers').waitFor();
     await ending.getByRole('button', { name: 'Invalidate all tokens of proxy' }).click();
-    await visit.toast('made so far are invalid').waitFor();
+    await visit.toast('are now invalid').waitFor();
     await expect.poll(() => page(`proxy:${token}`), patience).toMatchObject({ status: 407 });
     expect((await page(`proxy:${token}`)).reason).toMatch(/token/);
   });
@@ -187,7 +187,7 @@ describe('users and tokens in the console', { timeout: 360_000 }, () => {
     await more('proxy', 'VPN profile');
     await visit.field('Server').selectOption(server.name);
     await visit.field('Exit').selectOption(exit_ip);
-    await visit.button('Make the profile').click();
+    await visit.button('Create profile').click();
     for (const file of expected.files) {
       const downloaded = visit.page.waitForEvent('download');
       await visit.button(`Save ${file.name}`).click();
@@ -205,11 +205,11 @@ describe('users and tokens in the console', { timeout: 360_000 }, () => {
 
     await more('proxy', 'VPN profile');
     await visit.field('Lifetime').selectOption({ label: '7 days' });
-    await visit.button('Make the profile').click();
-    await dialog.getByText('A file for each server').click();
+    await visit.button('Create profile').click();
+    await dialog.getByText('One file per server').click();
     const { servers, files } = await made({});
     expect(await dialog.getByRole('button', { name: /^Save / }).count()).toBe(files.length);
-    await visit.field('At the server').selectOption(servers.at(-1).server);
+    await visit.field('Server').selectOption(servers.at(-1).server);
     await dialog.getByText(servers.at(-1).hostname).waitFor();
     await dialog.getByText(/^proxy@acme~/).waitFor();
     await expectFitsPhone(visit, 'a VPN profile');
@@ -228,7 +228,7 @@ describe('users and tokens in the console', { timeout: 360_000 }, () => {
     await visit.field('Your password').waitFor();
     await visit.field('Read-only').check();
     await visit.field('Your password').waitFor({ state: 'detached' });
-    await visit.button('Make the token').click();
+    await visit.button('Create token').click();
     const made = visit.dialog('API token reports');
     const token = (await made.locator('pre').first().textContent()) ?? '';
     expect(token).toMatch(/^ewa_/);
@@ -250,10 +250,10 @@ describe('users and tokens in the console', { timeout: 360_000 }, () => {
     await visit.button('New API token').click();
     await visit.field('Name').fill('full');
     await visit.field('Your password').fill('not the right password');
-    await visit.button('Make the token').click();
+    await visit.button('Create token').click();
     expect(await visit.faultOf('Your password')).not.toBe('');
     await visit.field('Your password').fill(passwordOf(everything));
-    await visit.button('Make the token').click();
+    await visit.button('Create token').click();
     await visit.dialog('API token full').locator('pre').first().waitFor();
     await visit.button('Done').click();
     await visit.row('full').getByText('full', { exact: true }).first().waitFor();
@@ -300,16 +300,16 @@ describe('users and tokens in the console', { timeout: 360_000 }, () => {
     const other = await t.visitAs(everything);
     await visit.go('/sign-in');
     await visit.button('Change the password').click();
-    await visit.field('Present password').fill('not the right password');
+    await visit.field('Current password').fill('not the right password');
     await visit.field('New password').fill('an entirely new password');
     const save = visit
       .dialog('Change your password')
       .getByRole('button', { name: 'Change the password' });
     await save.click();
-    expect(await visit.faultOf('Present password')).not.toBe('');
-    await visit.field('Present password').fill(passwordOf(everything));
+    expect(await visit.faultOf('Current password')).not.toBe('');
+    await visit.field('Current password').fill(passwordOf(everything));
     await save.click();
-    await visit.toast('Your password is changed').waitFor();
+    await visit.toast('Password changed').waitFor();
     await other.heading('Sign in').waitFor();
     expect(other.problems).toEqual([]);
     await other.end();

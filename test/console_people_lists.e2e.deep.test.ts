@@ -30,7 +30,7 @@ describe('long lists of users and accounts', { timeout: 360_000 }, () => {
       .allInnerTexts()
       .then((all) => all.map((text) => text.split(' ')[0]));
   const choose = (at: Visit, name: string) =>
-    at.page.getByRole('checkbox', { name: `Choose ${name}`, exact: true }).check();
+    at.page.getByRole('checkbox', { name: `Select ${name}`, exact: true }).check();
   const head = (at: Visit, name: string) => at.page.getByRole('columnheader', { name });
   const users = async (query: string) =>
     (await t.operator.get(`/accounts/acme/users?limit=1000&${query}`)).body as Array<{
@@ -53,7 +53,7 @@ describe('long lists of users and accounts', { timeout: 360_000 }, () => {
 
   test('filters of users are in the address; what is shown is exported', async () => {
     await visit.go('/users');
-    await visit.field('May do').selectOption('admin');
+    await visit.field('Permission').selectOption('admin');
     await visit.field('Search').fill('billing');
     await visit.sees('2 found in');
     expect((await names(visit)).sort()).toEqual(['billing-admin', everything]);
@@ -103,7 +103,7 @@ describe('long lists of users and accounts', { timeout: 360_000 }, () => {
 
   test('the last admin is not taken away among others, and nothing is changed', async () => {
     await visit.go('/users?flag=admin');
-    await visit.page.getByRole('checkbox', { name: 'Choose all rows that are shown' }).check();
+    await visit.page.getByRole('checkbox', { name: 'Select all rows shown' }).check();
     await visit.button('Make inactive …').click();
     await visit.button(/^Make \d+ users inactive$/).click();
     await visit.page

@@ -92,7 +92,7 @@ describe('a person at the console', { timeout: 360_000 }, () => {
       const path = closed[user];
       if (path) {
         await visit.open(`/#${path}`);
-        await visit.sees('it needs a permission that you do not have');
+        await visit.sees('you don’t have permission to see it');
       }
       expect(visit.problems, user).toEqual([]);
       await visit.end();

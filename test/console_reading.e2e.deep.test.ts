@@ -163,7 +163,7 @@ describe('the requests of the console', { timeout: 360_000 }, () => {
       expect(traffic.bytes, path).toBeLessThan(100_000);
     }
     await visit.button('Remove from the contract').click();
-    await visit.sees('Its 100,000 custom DNS entries go pending');
+    await visit.sees('Its 100,000 custom DNS entries become pending');
     await visit.end();
   });
 

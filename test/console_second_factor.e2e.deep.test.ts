@@ -46,15 +46,15 @@ describe('signing in to the console', { timeout: 360_000 }, () => {
       .getByLabel('Code', { exact: true })
       .fill(app.generate({ timestamp: now - 30_000 }));
     await visit.button('Turn it on').click();
-    const third = visit.dialog('Keep your recovery codes');
+    const third = visit.dialog('Save your recovery codes');
     await third.waitFor();
     const codes = await third
       .getByRole('list', { name: 'Recovery codes' })
       .locator('li')
       .allInnerTexts();
     expect(new Set(codes).size).toBe(10);
-    await visit.button('I have kept them').click();
-    await visit.sees('Signing in takes a code from your authenticator app');
+    await visit.button('I’ve saved them').click();
+    await visit.sees('Signing in also needs a code from your authenticator app');
     await visit.button('Sign out').click();
 
     await giveCredentials(visit, user);

@@ -25,13 +25,13 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
 
   test('the overview shows the period’s usage, its forecast, and what needs attention', async () => {
     const period = visit.page.getByRole('region', { name: 'This billing period' });
-    await period.getByText(/^At this pace it comes to about/).waitFor();
+    await period.getByText(/^On track for/).waitFor();
     const meter = period.getByRole('meter');
     const { body: contract } = await t.operator.get('/accounts/acme');
     const share = contract.period.usage / contract.limit_bytes;
     expect(Number(await meter.getAttribute('aria-valuenow'))).toBe(Math.round(100 * share));
     await period.getByRole('img', { name: /^Usage by day\./ }).waitFor();
-    const attention = visit.page.getByRole('region', { name: 'What needs attention' });
+    const attention = visit.page.getByRole('region', { name: 'Needs attention' });
     // A user who came by a link has no password yet.
     await attention.getByText('You have no password yet').waitFor();
     await visit.page
@@ -57,7 +57,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     expect(await names()).toContain('aar1');
     await visit.button('Clear the filters').click();
     await visit.field('Search').fill('nothing is called that');
-    await visit.sees('No server fits.');
+    await visit.sees('No server matches');
     await visit.button('Clear the filters').first().click();
     await expect.poll(async () => (await names()).length, patience).toBe(own.length);
   });
@@ -72,7 +72,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     await visit.toast(`${name} is on the contract`).waitFor();
     expect(await isOn()).toBe(true);
     await visit.toast(`${name} is on the contract`).getByRole('button', { name: 'Undo' }).click();
-    await visit.toast(`${name} is off the contract again`).waitFor();
+    await visit.toast(`${name} was removed from the contract again`).waitFor();
     expect(await isOn()).toBe(false);
 
     await visit.button(`Add ${name} to the contract`).click();
@@ -84,7 +84,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     await visit.row(name).waitFor({ state: 'detached' });
     expect(await isOn()).toBe(false);
     await visit
-      .toast(`${name} is off the contract`)
+      .toast(`${name} removed from the contract`)
       .last()
       .getByRole('button', { name: 'Undo' })
       .click();
@@ -121,12 +121,12 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     await mark.click();
     await expect.poll(names, patience).toEqual(['akl1']);
     expect(decodeURIComponent(visit.page.url())).toContain('places=NZ+Auckland');
-    await visit.button('Fold the map').click();
+    await visit.button('Hide map').click();
     await mark.waitFor({ state: 'detached' });
     await visit.page.reload();
     await expect.poll(names, patience).toEqual(['akl1']);
-    await visit.button('Show all places again').click();
-    await visit.button('Show the map').click();
+    await visit.button('Show all places').click();
+    await visit.button('Show map').click();
     await expect.poll(async () => (await names()).length, patience).toBe(own.length);
 
     const downloaded = visit.page.waitForEvent('download');
@@ -147,7 +147,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     for (const at of [0, 1, 2]) {
       const [, name = ''] = ((await add.nth(at).getAttribute('aria-label')) ?? '').split(' ');
       names.push(name);
-      await visit.page.getByRole('checkbox', { name: `Choose ${name}`, exact: true }).check();
+      await visit.page.getByRole('checkbox', { name: `Select ${name}`, exact: true }).check();
     }
     const ofContract = async () =>
       ((await t.api.get('/contract/servers')).body as Array<{ server: string }>)
@@ -159,16 +159,16 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
 
     await visit.choose(/^On the contract/);
     for (const name of names) {
-      await visit.page.getByRole('checkbox', { name: `Choose ${name}`, exact: true }).check();
+      await visit.page.getByRole('checkbox', { name: `Select ${name}`, exact: true }).check();
     }
     await visit.button('Remove 3 servers …').click();
     const dialog = visit.dialog('Remove 3 servers from the contract?');
     await dialog.getByRole('button', { name: 'Remove 3 servers' }).click();
-    const removed = visit.toast('3 servers off the contract.');
+    const removed = visit.toast('3 servers removed from the contract.');
     await removed.waitFor();
     expect(await ofContract()).toEqual([]);
     await removed.getByRole('button', { name: 'Undo' }).click();
-    await visit.toast('3 servers on the contract again').waitFor();
+    await visit.toast('3 servers added to the contract again').waitFor();
     expect(await ofContract()).toEqual(names);
     await t.operator.post('/accounts/acme/servers/remove', { servers: names });
     await visit.go('/servers');
@@ -178,11 +178,11 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     const { origin } = t.facts.proxy;
     await visit.link('aar1').click();
     await visit.heading(/\(aar1\)$/).waitFor();
-    await visit.sees('1 of 1 live');
+    await visit.sees('1 of 1 online');
     await visit.field('Page to open').fill(`${origin}/`);
     await visit.choose('By token');
     await visit.field('User').selectOption('proxy');
-    await visit.button('Make a token').click();
+    await visit.button('Create a token').click();
     await visit.sees('The token for proxy works until');
     const settings = visit.page
       .getByRole('region', { name: 'Settings to copy' })
@@ -234,21 +234,21 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
   });
 
   test('a server says why it rejects a connection, and sends a request through the exit', async () => {
-    const card = visit.page.getByRole('region', { name: 'Test it' });
+    const card = visit.page.getByRole('region', { name: 'Test a connection' });
     const outcome = card.getByRole('status');
     const ask = async () => {
       await card.getByRole('button', { name: 'Ask the server' }).click();
       await expect.poll(() => outcome.textContent(), patience).not.toBe('');
       return outcome.textContent();
     };
-    await visit.field('Page to ask for').fill(`${t.facts.proxy.origin}/`);
+    await visit.field('Page').fill(`${t.facts.proxy.origin}/`);
     expect(await ask()).toMatch(/^Let inIt counts as \S+: its address is on the IP authlist\./);
     expect(await outcome.textContent()).toMatch(/took \d+ ms and was seen from there\.\s*$/);
     await visit.field('Connection from').fill('192.0.2.99');
     expect(await ask()).toMatch(/This address is not on an IP authlist.*IP authlist$/);
     await visit.choose('As a user');
     await visit.field('As user').selectOption('former');
-    expect(await ask()).toMatch(/^Turned awayThe user is inactive\. It counts as former\./);
+    expect(await ask()).toMatch(/^DeniedThe user is inactive\. It counts as former\./);
     await visit.field('Connection from').fill('somewhere');
     await card.getByRole('button', { name: 'Ask the server' }).click();
     expect(await visit.faultOf('Connection from')).toMatch(/address/);
@@ -271,7 +271,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     // Cairo offers no proxy over TLS.
     await country.selectOption({ label: 'Egypt' });
     await dialog.getByLabel('Service').selectOption({ label: 'HTTPS proxy (over TLS)' });
-    await dialog.getByText('No proxy fits.').waitFor();
+    await dialog.getByText('No proxy matches').waitFor();
     await visit.page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
   });
@@ -333,13 +333,13 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     await expect.poll(shown, patience).not.toBe(all);
     await visit.field('Server').selectOption('');
     await expect.poll(shown, patience).toBe(all);
-    await visit.field('Days').selectOption('Own dates');
+    await visit.field('Days').selectOption('Custom range');
     await visit.field('First day').fill('2026-01-02');
     await visit.field('Last day').fill('2026-01-01');
     await visit.sees('The first day is after the last.');
     await visit.field('Days').selectOption('Last 30 days');
     await expect.poll(shown, patience).toBe(all);
-    await visit.page.getByText('The same numbers as a table').click();
+    await visit.page.getByText('Show as table').click();
     expect(await body('Usage by day, UTC').count()).toBeGreaterThan(28);
   });
 
@@ -375,7 +375,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     });
     await visit.button('Proxy list').click();
     const dialog = visit.dialog('Proxy list');
-    await dialog.getByLabel('Also those that do not work now').check();
+    await dialog.getByLabel('Include proxies that don’t work right now').check();
     await dialog.getByText(/^The first of \d+ servers\.$/).waitFor();
     const read = pages.length;
     const downloaded = visit.page.waitForEvent('download');

@@ -41,10 +41,10 @@ describe('signing in to the console', { timeout: 360_000 }, () => {
     await visit.sees('Welcome, Demo admin');
     const password = visit.field('New password');
     await password.fill('admin admin admin');
-    await visit.button('Set the password and sign in').click();
+    await visit.button('Set password and sign in').click();
     expect(await visit.faultOf('New password')).toContain('easily guessed');
     await password.fill(passwordOf('admin'));
-    await visit.button('Set the password and sign in').click();
+    await visit.button('Set password and sign in').click();
     await visit.heading('Overview').waitFor();
 
     const other = await t.visit();

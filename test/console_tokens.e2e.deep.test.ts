@@ -63,10 +63,10 @@ describe('tokens', { timeout: 360_000 }, () => {
       const names = () => page.locator('tbody th').allInnerTexts();
       await at().go(`${path}?sort=name&search=job-`);
       await expect.poll(async () => (await names()).length, patience).toBe(5);
-      await page.getByRole('checkbox', { name: 'Choose job-2' }).click();
-      const last = page.getByRole('checkbox', { name: 'Choose job-4' });
+      await page.getByRole('checkbox', { name: 'Select job-2' }).click();
+      const last = page.getByRole('checkbox', { name: 'Select job-4' });
       await last.click({ modifiers: ['Shift'] });
-      await at().sees('3 chosen');
+      await at().sees('3 selected');
       await expectAccessible(at(), 'chosen tokens');
       await at().button('Revoke …').click();
       await at().dialog(`Revoke 3 ${many}?`).waitFor();

@@ -21,7 +21,7 @@ export function App() {
   const [location] = useLocation();
   if (startFault.value) {
     return (
-      <SingleCard title="Exitward does not answer">
+      <SingleCard title="Exitward isn’t responding">
         <p role="alert">{explain(startFault.value).sentence}</p>
         <Button onClick={() => void start()}>Try again</Button>
       </SingleCard>

@@ -18,7 +18,7 @@ export function bitRate(bits: number): string {
 export function percent(share: number): string {
   const value = share * 100;
   if (value > 0 && value < 1) return '< 1 %';
-  return `${Math.round(value)} %`;
+  return `${Math.round(value)}%`;
 }
 
 const steps: Array<[Intl.RelativeTimeFormatUnit, number]> = [

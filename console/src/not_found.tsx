@@ -5,10 +5,10 @@ import { Card, Page } from './ui/ui.ts';
 
 export function NotFoundPage() {
   return (
-    <Page title="Nothing here">
+    <Page title="Page not found">
       <Card>
         <p>
-          There is no such page, or it needs a permission that you do not have.{' '}
+          This page doesn’t exist, or you don’t have permission to see it.{' '}
           <Link href={paths.overview}>Go to the overview</Link>.
         </p>
       </Card>

@@ -61,7 +61,7 @@ describe('the contract', () => {
     expect(of(true)).toMatchObject({ link: { path: '/usage' } });
     expect(of(true)?.sentence).toMatch(/^The limit of 100 B is used up/);
     expect(of(false)).not.toHaveProperty('link');
-    expect(of(false)?.sentence).toMatch(/^The limit of the contract is used up: connections are/);
+    expect(of(false)?.sentence).toMatch(/^The limit is used up: connections are/);
   });
 
   test('is not called active while nodes refuse everything', () => {
@@ -106,10 +106,10 @@ test('exit IPs are counted where all of them are known, else their servers', () 
   const sentences = (count: number, rows: (typeof row)[]) =>
     attention({ now, servers: { crit: { found: count, rows } } }).map(({ sentence }) => sentence);
   expect(sentences(1, [row])).toEqual([
-    '2 exit IPs do not work (crit): 203.0.113.1 (fra1) and 203.0.113.2 (fra1).',
+    '2 exit IPs are down (crit): 203.0.113.1 (fra1) and 203.0.113.2 (fra1).',
   ]);
   expect(sentences(1200, [row, row, row, row])).toEqual([
-    'On 1,200 servers exit IPs do not work (crit): fra1, fra1, fra1 and 1,197 more.',
+    'On 1,200 servers exit IPs are down (crit): fra1, fra1, fra1 and 1,197 more.',
   ]);
 });
 
@@ -121,7 +121,7 @@ test('authlist entries that end within 24 hours, or let no connection in, are sh
     '1 authlist entry ends in 2 days: 203.0.113.7 (ci).',
   ]);
   expect(sentences({ idle: entries })).toEqual([
-    expect.stringMatching(/^1 authlist entry lets nobody in, .*: 203\.0\.113\.7 \(ci\)\.$/),
+    expect.stringMatching(/^1 authlist entry has no effect, .*: 203\.0\.113\.7 \(ci\)\.$/),
   ]);
   const many = { found: 100_000, rows: [entry, entry, entry, entry] };
   expect(sentences({ ending: many })).toEqual([
@@ -168,7 +168,7 @@ test('API tokens that have expired, or will within a week, are shown', () => {
   expect(keys({ tokensEnding: ending })).toEqual(['tokens-ending']);
   const sentences = attention({ now, tokensEnding: { ...ending, found: 12 } });
   expect(sentences[0]?.sentence).toBe(
-    '12 API tokens end within 7 days: ci and 11 more. What uses them stops working then.',
+    '12 API tokens end within 7 days: ci and 11 more. Programs that use them stop working then.',
   );
 });
 

@@ -6,8 +6,8 @@ const used = { usage: 7e9, now: 1000 };
 const before: Terms = { on_limit: 'refuse', limit_bytes: 9e9, expiry: 2000 };
 
 test.each<[string, Partial<Terms>, string]>([
-  ['a limit that is used up', { limit_bytes: 7e9 }, '7 GB of this limit are used already.'],
-  ['an end that has passed', { expiry: 1000 }, 'This end has passed.'],
+  ['a limit that is used up', { limit_bytes: 7e9 }, '7 GB of this limit is already used.'],
+  ['an end that has passed', { expiry: 1000 }, 'This date has passed.'],
 ])('%s is a warning', (_name, change, reason) => {
   expect(cutOffBy(before, { ...before, ...change }, used)).toBe(
     `${reason} Once you save, nodes refuse every connection.`,
@@ -31,6 +31,6 @@ test('terms under which nodes refuse already cut nobody off', () => {
 test('refusing over the limit cuts an account off that was allowed to go on', () => {
   const allowed: Terms = { ...before, limit_bytes: 6e9, on_limit: 'allow' };
   expect(cutOffBy(allowed, { ...allowed, on_limit: 'refuse' }, used)).toBe(
-    '7 GB of this limit are used already. Once you save, nodes refuse every connection.',
+    '7 GB of this limit is already used. Once you save, nodes refuse every connection.',
   );
 });

@@ -18,8 +18,8 @@ describe('a decision', () => {
       { checked: { address: '198.51.100.1', milliseconds: 41 } },
       [
         'good',
-        'Let in',
-        'It counts as alice: its address is on the IP authlist. Websites see 198.51.100.1. A request of the node through the exit took 41 ms and was seen from there.',
+        'Allowed',
+        'It counts as alice: its address is on the IP authlist. Websites see 198.51.100.1. A test request through the exit took 41 ms and arrived from there.',
         undefined,
       ],
     ],
@@ -28,8 +28,8 @@ describe('a decision', () => {
       { reason: 'token', checked: { address: '192.0.2.1', milliseconds: 41 } },
       [
         'warn',
-        'Let in',
-        'It counts as alice: the user name and the token fit. Websites see 198.51.100.1. A request of the node through the exit took 41 ms, but was seen from 192.0.2.1.',
+        'Allowed',
+        'It counts as alice: the user name and token are valid. Websites see 198.51.100.1. A test request through the exit took 41 ms, but arrived from 192.0.2.1.',
         undefined,
       ],
     ],
@@ -38,8 +38,8 @@ describe('a decision', () => {
       { dial: '203.0.113.9', checked: { fault: 'no answer within 3 seconds' } },
       [
         'warn',
-        'Let in',
-        'It counts as alice: its address is on the IP authlist. Websites see 198.51.100.1. By a custom DNS entry it goes to 203.0.113.9. A request of the node through the exit failed: no answer within 3 seconds.',
+        'Allowed',
+        'It counts as alice: its address is on the IP authlist. Websites see 198.51.100.1. A custom DNS entry sends it to 203.0.113.9. A test request through the exit failed: no answer within 3 seconds.',
         undefined,
       ],
     ],
@@ -51,12 +51,7 @@ describe('a decision', () => {
         message: 'this address is not on an IP authlist',
         user: undefined,
       },
-      [
-        'warn',
-        'Asked for a user name and a token',
-        'This address is not on an IP authlist.',
-        '/authlist',
-      ],
+      ['warn', 'Asked to sign in', 'This address is not on an IP authlist.', '/authlist'],
     ],
     [
       'that turns away a known user names the user',
@@ -67,7 +62,7 @@ describe('a decision', () => {
       },
       [
         'bad',
-        'Turned away',
+        'Denied',
         'The usage limit of the contract is reached. It counts as alice.',
         '/usage',
       ],

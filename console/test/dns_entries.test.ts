@@ -38,7 +38,7 @@ describe('a pending entry', () => {
   test('says when nobody is there to apply it', () => {
     expect(whyPending(entry({ nodes: [node('fra1-a', 'away')] }))).toBe('no node is connected');
     expect(whyPending(entry({ nodes: [] }))).toBe('no node serves fra1');
-    expect(whyPending(entry({ on_contract: false }))).toBe('fra1 is not on your contract');
+    expect(whyPending(entry({ on_contract: false }))).toBe('fra1 isn’t on your contract');
   });
 });
 
@@ -59,12 +59,12 @@ describe('the news', () => {
 
   test('names the entry that became active', () => {
     const entries = [entry({ status: 'active' }), entry({ id: 2, status: 'active' })];
-    expect(newsOf(before, entries)).toBe('shop.example.com on fra1 is active');
+    expect(newsOf(before, entries)).toBe('shop.example.com on fra1 is now active');
   });
 
   test('counts them when they are several, new ones too', () => {
     const entries = [1, 2, 3].map((id) => entry({ id, status: 'active' }));
-    expect(newsOf(before, entries)).toBe('2 entries are active');
+    expect(newsOf(before, entries)).toBe('2 entries are now active');
   });
 
   test('are none while nothing became active', () => {

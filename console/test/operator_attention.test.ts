@@ -122,7 +122,7 @@ test('a lost node is named, and its server has no live node', () => {
   const nodes = [node({ live: false, seen_at: now - 600 })];
   const items = attention(network({ nodes, servers: servers({ dark: [server()] }) }));
   expect(items.map(({ key }) => key)).toEqual(['lost', 'dark']);
-  expect(items[0]?.sentence).toBe('1 node is lost: fra1-a on fra1 (seen 10 minutes ago).');
+  expect(items[0]?.sentence).toBe('1 node is offline: fra1-a on fra1 (seen 10 minutes ago).');
 });
 
 test('each item leads to the rows that it names, by the rules that the page filters by', () => {
@@ -150,7 +150,7 @@ test('each item leads to the rows that it names, by the rules that the page filt
 test('a lost node beside a live one leaves its server served', () => {
   const nodes = [node(), node({ id: 2, name: 'fra1-b', live: false })];
   expect(keysOf({ nodes })).toEqual(['lost']);
-  expect(serverState(counts({ all: 2 }))).toEqual({ tone: 'warn', text: '1 of 2 nodes live' });
+  expect(serverState(counts({ all: 2 }))).toEqual({ tone: 'warn', text: '1 of 2 nodes online' });
 });
 
 test('a live node that lags is shown, an offline one only as offline', () => {
@@ -171,7 +171,7 @@ test('a drained node is named until it takes connections again, and a server say
   expect(nodeState(drained)).toEqual({ tone: 'warn', text: 'drained, 3 open' });
   expect(nodeState({ ...drained, connections: 0 }).text).toBe('drained');
   const old = { ...drained, connections: null, is_behind: true };
-  expect(nodeState(old)).toEqual({ tone: 'bad', text: 'agent too old to be drained' });
+  expect(nodeState(old)).toEqual({ tone: 'bad', text: 'agent too old to drain' });
   expect(serverState(counts({ drained: 1 }))).toEqual({ tone: 'bad', text: 'drained' });
   const both = counts({ all: 2, live: 2, drained: 1 });
   expect(serverState(both)).toEqual({ tone: 'warn', text: '1 of 2 nodes drained' });
@@ -190,14 +190,14 @@ test('a live node that reports faults is named, with their kinds and since when'
   expect(item).toMatchObject({
     key: 'faulty',
     tone: 'warn',
-    sentence: '1 node tells of faults: fra1-a on fra1 (exit address, disk; first 1 hour ago).',
+    sentence: '1 node reports problems: fra1-a on fra1 (exit address, disk; first 1 hour ago).',
   });
   expect(keysOf({ nodes: [node({ faults, live: false })] })).not.toContain('faulty');
 });
 
 test('10000 stands for that many changes or more', () => {
   expect(lagText(1)).toBe('1 change behind');
-  expect(lagText(10_000)).toBe('10,000 changes or more behind');
+  expect(lagText(10_000)).toBe('10,000 changes or more to apply');
 });
 
 test('a server without a node is distinguished from one whose nodes are offline', () => {
@@ -215,8 +215,8 @@ test('exit IPs that are down or degraded are shown by server, and unknown ones a
   const status = { ...network().status, exits: { ok: 2, warn: 1, crit: 3, unknown: 1 } };
   const items = attention(network({ servers: listed, status }));
   expect(items.map(({ key, tone, sentence }) => [key, tone, sentence])).toEqual([
-    ['exits-crit', 'bad', '3 exit IPs do not work (crit): 2 on fra1 and 1 on ams1.'],
-    ['exits-warn', 'warn', '1 exit IP works poorly (warn): 1 on ams1.'],
+    ['exits-crit', 'bad', '3 exit IPs are down (crit): 2 on fra1 and 1 on ams1.'],
+    ['exits-warn', 'warn', '1 exit IP is degraded (warn): 1 on ams1.'],
   ]);
   expect(items.map(({ link }) => link?.text)).toEqual(['Servers', 'ams1']);
 });
@@ -225,7 +225,7 @@ test('of many servers the first ones are named, and how many more there are', ()
   const first = ['a', 'b', 'c', 'd'].map((name) => server(name));
   const listed = { ...servers(), dark: { first, found: 606 } };
   const [item] = attention(network({ servers: listed }));
-  expect(item?.sentence).toContain('606 servers have no live node: a, b, c and 603 more.');
+  expect(item?.sentence).toContain('606 servers have no online node: a, b, c and 603 more.');
 });
 
 test('an exit IP that two providers see elsewhere counts once, as long as they are asked', () => {

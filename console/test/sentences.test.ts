@@ -71,10 +71,10 @@ const unanswered = (code: 'timeout' | 'unreachable', isOfRead: boolean) =>
 
 test('what cannot be read is read again by itself, and that is said', () => {
   expect(unanswered('unreachable', true)).toBe(
-    'The server cannot be reached. This page tries again by itself.',
+    'Couldn’t reach the server. This page tries again automatically.',
   );
   expect(unanswered('timeout', true)).toBe(
-    'The server did not answer in time. This page tries again by itself.',
+    'The server didn’t respond in time. This page tries again automatically.',
   );
 });
 
@@ -82,16 +82,18 @@ test('what came of a request says whether it was to change something', async () 
   const fetching = vi.spyOn(globalThis, 'fetch').mockRejectedValue(new TypeError('no network'));
   const sentenceOf = (request: Promise<unknown>) =>
     request.then(String, (error) => explain(error).sentence);
-  expect(await sentenceOf(call('console_list_sessions', {}))).toContain('tries again by itself');
+  expect(await sentenceOf(call('console_list_sessions', {}))).toContain(
+    'tries again automatically',
+  );
   expect(await sentenceOf(call('console_end_other_sessions', {}))).toContain('try again.');
   fetching.mockRestore();
 });
 
 test('a change that got no answer is not made again by itself, and may have been made', () => {
   expect(unanswered('unreachable', false)).toBe(
-    'The server cannot be reached. Nothing may have been done; try again.',
+    'Couldn’t reach the server. Your change may not have been saved; try again.',
   );
   expect(unanswered('timeout', false)).toBe(
-    'The server did not answer in time. What you asked for may have been done; look before you try again.',
+    'The server didn’t respond in time. Your change may have been saved; check before you try again.',
   );
 });

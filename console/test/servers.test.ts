@@ -32,7 +32,7 @@ describe('summaryOf', () => {
     expect(summaryOf({ nodes: { all: 2, live: 0 }, exits }).state).toBe('not_connected');
   });
 
-  test('what is not known is not ok', () => {
+  test('what is unknown is not ok', () => {
     expect(of('ok', 'unknown').state).toBe('unknown');
     expect(of()).toEqual({ state: 'unknown', text: 'no exit IPs' });
   });

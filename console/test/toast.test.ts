@@ -49,8 +49,8 @@ describe('messages', () => {
 
   test('what did not work stays until it is dismissed, and three messages are shown at most', () => {
     for (const text of ['one', 'two', 'three']) notify(text);
-    notifyError('It could not be undone.');
-    expect(texts()).toEqual(['two', 'three', 'It could not be undone.']);
+    notifyError('Undo failed.');
+    expect(texts()).toEqual(['two', 'three', 'Undo failed.']);
     expect(toasts.value.at(-1)?.lasts_seconds).toBeUndefined();
   });
 });

@@ -96,7 +96,7 @@ test('own dates begin where the contract did, at the earliest', () => {
     spanOf({ name: 'own', first, last: '2026-11-21' }, noon, noon - 9 * day);
   expect(own('2026-11-12')).toHaveProperty('from');
   expect(own('2026-11-11')).toEqual({
-    wrong: 'Nothing was counted before Thu, 12 Nov 2026, when the contract began.',
+    wrong: 'There is no usage before Thu, 12 Nov 2026, when the contract began.',
   });
 });
 

@@ -11,7 +11,7 @@ import { addresses, FakeConsole } from './fake_console.ts';
 import { FormTrial, isWrite } from './form_trial.ts';
 import { faultsOfUndo, nameOf, undoes } from './undo.ts';
 
-const chooseAll = 'Choose all rows that are shown';
+const chooseAll = 'Select all rows shown';
 const ofAccount = new RegExp(`^${paths.operator.account('acme')}(?=/)`);
 
 /** The names of what is pressed, one after another, until there is a form. */
@@ -33,7 +33,7 @@ const secondRows = {
 };
 
 /** Buttons that bring no form. */
-const noForms = /^(Calendar|Choose none|Copy|Download|Export|Fold|Show)/;
+const noForms = /^(Calendar|Clear|Copy|Download|Export|Fold|Show)/;
 
 describe('the forms of the console', () => {
   let t: FakeConsole;
@@ -154,7 +154,7 @@ describe('the forms of the console', () => {
 
   test('of /authlist, where many lines can be added', async () => {
     t.setFields({ added: 1 }, 'POST');
-    expect(await faultsOf('/authlist', [['Add many …']])).toEqual([]);
+    expect(await faultsOf('/authlist', [['Add several …']])).toEqual([]);
   });
 
   // A change of several rows is undone for each of them.
@@ -252,7 +252,7 @@ describe('the forms of the console', () => {
     await t.open(paths.operator.accounts);
     await t.press([chooseAll, 'Change expiry …']);
     await t.visit.button(/^Change 1 account/).click();
-    await t.visit.toast('nothing was changed').waitFor();
+    await t.visit.toast('Nothing to change').waitFor();
     expect(t.fake.requests.filter(isWrite)).toEqual([]);
   });
 
@@ -265,12 +265,12 @@ describe('the forms of the console', () => {
       await t.open('/operator/accounts/acme?dialog=change');
       expect(await isRed()).toBe(false);
       await t.visit.field('Limit in a billing period').fill('7');
-      await t.visit.dialog(/./).getByText('7 GB of this limit are used already.').waitFor();
+      await t.visit.dialog(/./).getByText('7 GB of this limit is already used.').waitFor();
       expect(await isRed()).toBe(true);
       await t.visit.field('Over the limit').selectOption('allow');
       await expect.poll(isRed).toBe(false);
       await t.visit.field('Contract ends').fill('2020-01-01 10:00');
-      await t.visit.dialog(/./).getByText('This end has passed.').waitFor();
+      await t.visit.dialog(/./).getByText('This date has passed.').waitFor();
       expect(await isRed()).toBe(true);
     });
 
@@ -279,7 +279,7 @@ describe('the forms of the console', () => {
       await t.open('/operator/accounts/acme/servers');
       await t.press(['Own limit of fra1']);
       await t.visit.field('Own limit').fill('6');
-      await t.visit.dialog(/./).getByText('7 GB of this limit are used already.').waitFor();
+      await t.visit.dialog(/./).getByText('7 GB of this limit is already used.').waitFor();
       expect(await isRed()).toBe(true);
     });
   });

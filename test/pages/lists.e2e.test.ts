@@ -38,7 +38,7 @@ describe('the lists of the console', () => {
     }
     for (const select of await page.locator('main :is(.filters, .split) select').all()) {
       const [name, values] = await select.evaluate(
-        // biome-ignore lint/suspicious/noExplicitAny: the types of the browser are not known here.
+        // biome-ignore lint/suspicious/noExplicitAny: the types of the browser are unknown here.
         (select: any) =>
           [select.name, [...select.options].map(({ value }) => value)] as [string, string[]],
       );

@@ -19,26 +19,26 @@ interface Row {
 
 /** A page of an account has the same text below the account's own address for operators. */
 const ofAccount = {
-  servers: { sample: '6.44 GB', empty: 'No server is on' },
-  users: { sample: 'Alice', empty: 'There are no users yet.' },
-  tokens: { sample: 'read-only', empty: 'There is no API token.' },
-  authlist: { sample: '203.0.113.7', empty: 'No address is listed.' },
-  dns: { sample: 'exitward.example', empty: 'No hostname is overridden.' },
-  usage: { sample: '159 kB', empty: 'No traffic in these days.' },
-  audit: { sample: 'API token default added', empty: 'Nothing yet.' },
+  servers: { sample: '6.44 GB', empty: 'No servers on' },
+  users: { sample: 'Alice', empty: 'No users yet' },
+  tokens: { sample: 'read-only', empty: 'No API tokens' },
+  authlist: { sample: '203.0.113.7', empty: 'No addresses listed' },
+  dns: { sample: 'exitward.example', empty: 'No hostnames overridden' },
+  usage: { sample: '159 kB', empty: 'No traffic in this period' },
+  audit: { sample: 'API token default added', empty: 'No activity yet' },
 } satisfies Record<string, Omit<Row, 'heading'>>;
 
 const pages: Record<string, Row> = {
   '/': {
     heading: 'Overview',
     sample: '5.37 GB',
-    empty: 'No server is on the contract yet',
+    empty: 'There are no servers on the contract yet',
   },
   '/servers': { heading: 'Servers', ...ofAccount.servers },
   '/servers/fra1': {
     heading: 'Frankfurt (fra1)',
     sample: '203.0.113.7',
-    empty: 'The network has no server named fra1.',
+    empty: 'There is no server named fra1.',
   },
   '/usage': { heading: 'Usage', ...ofAccount.usage },
   '/authlist': { heading: 'IP authlist', ...ofAccount.authlist },
@@ -51,23 +51,23 @@ const pages: Record<string, Row> = {
   '/operator/accounts': {
     heading: 'Accounts',
     sample: '5.37 GB',
-    empty: 'There is no account yet.',
+    empty: 'No accounts yet',
   },
   '/operator/servers': {
     heading: 'Servers',
     sample: 'Frankfurt',
-    empty: 'The network has no server yet.',
+    empty: 'No servers yet',
   },
   '/operator/servers/fra1': {
     heading: 'fra1',
     sample: '203.0.113.7',
-    empty: 'fra1 has no exit IP yet.',
+    empty: 'No exit IPs yet',
   },
-  '/operator/nodes': { heading: 'Nodes', sample: 'fra1-a', empty: 'No node has joined yet.' },
+  '/operator/nodes': { heading: 'Nodes', sample: 'fra1-a', empty: 'No nodes yet' },
   '/operator/nodes/1': {
     heading: 'fra1-a of fra1',
     sample: 'Open connections',
-    empty: 'The network has no such node.',
+    empty: 'Node not found',
   },
   '/operator/authlist': {
     heading: 'Who lists an address',
@@ -76,8 +76,8 @@ const pages: Record<string, Row> = {
     search: '?ip=203.0.113.7',
   },
   '/operator/port-schemes': { heading: 'Port schemes', sample: 'from 10000' },
-  '/operator/geo': { heading: 'Geo-IP', sample: '12 km', empty: 'There is no such exit IP.' },
-  '/operator/usage': { heading: 'Usage', sample: 'acme', empty: 'There is no account yet.' },
+  '/operator/geo': { heading: 'Geo-IP', sample: '12 km', empty: 'No exit IP matches.' },
+  '/operator/usage': { heading: 'Usage', sample: 'acme', empty: 'No accounts yet' },
   '/operator/audit': { heading: 'Audit log', ...ofAccount.audit },
   '/operator/tokens': { heading: 'Operator tokens', sample: 'acme', empty: 'No token matches.' },
   '/operator/accounts/acme': { heading: 'acme', sample: 'Billing period' },
@@ -107,7 +107,7 @@ describe('a page of the console', () => {
     const name = (await t.visit.page.getByRole('heading', { level: 1 }).innerText()).trim();
     return [
       ...(isSaid ? [] : ['it does not say so']),
-      ...(name === '' || name === 'This page met an error' ? [`its name is "${name}"`] : []),
+      ...(name === '' || name === 'Something went wrong' ? [`its name is "${name}"`] : []),
       ...t.takeFaults(),
     ];
   }
@@ -122,7 +122,7 @@ describe('a page of the console', () => {
   async function tryAgain(): Promise<void> {
     const buttons = main().getByRole('button', { name: 'Try again' });
     // All at once: they go when they have helped.
-    // biome-ignore lint/suspicious/noExplicitAny: the types of the browser are not known here.
+    // biome-ignore lint/suspicious/noExplicitAny: the types of the browser are unknown here.
     const pressed = await buttons.evaluateAll((all: any[]) => all.map((button) => button.click()));
     expect(pressed, 'buttons to try again').not.toEqual([]);
   }
@@ -159,7 +159,7 @@ describe('a page of the console', () => {
       test('keeps what it shows when that cannot be read again, and says that it may be old', async () => {
         t.failReads(500);
         await t.fake.cutStreams();
-        await sees('What you see may be old.');
+        await sees('What you see may be out of date.');
         await t.tried();
         await sees(sample);
         expect(t.takeFaults()).toEqual([]);
@@ -266,7 +266,7 @@ describe('a page of the console', () => {
       t.fake.answer(({ name }) => (name === 'GET /console/tokens' ? { body: [null] } : undefined));
       await t.open('/tokens');
       expect((await faultsOfFailure('The fake answers')).join('\n')).toMatch(
-        /does not say so.*This page met an error.*TypeError.*not the documented shape/s,
+        /does not say so.*Something went wrong.*TypeError.*not the documented shape/s,
       );
       t.recover();
       await t.open('/tokens');

@@ -60,7 +60,7 @@ function OwnConsole() {
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 401)) {
         handleAuthError(error);
-        notifyError(`You are still signed in: ${explain(error).sentence}`);
+        notifyError(`You’re still signed in: ${explain(error).sentence}`);
         return;
       }
     }

@@ -54,11 +54,11 @@ export function AuditLog({ children, ...log }: Log & { children?: ComponentChild
                 {records.length > 0 && <ExportLog name={log.name} of={pages} />}
               </div>
               {records.length === 0 ? (
-                <Empty title={isFiltering ? 'Nothing found.' : 'Nothing yet.'}>
+                <Empty title={isFiltering ? 'No matches' : 'No activity yet'}>
                   {isFiltering
                     ? pages.hasMore
-                      ? 'Not in what was searched so far; the log goes further back.'
-                      : 'The log holds no such record.'
+                      ? 'No matches so far. Older records haven’t been searched yet.'
+                      : 'No record matches.'
                     : 'Every change appears here.'}
                 </Empty>
               ) : (

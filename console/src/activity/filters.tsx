@@ -69,7 +69,7 @@ export function AuditFilters({ filters, kinds, actors, children }: AuditFiltersP
       <NameField
         label="Who"
         name="actor"
-        placeholder="Anybody"
+        placeholder="Anyone"
         value={values.actor}
         names={actors}
         onChoose={(actor) => change({ actor })}

@@ -21,7 +21,7 @@ export function OneRecord({ record }: { record: AuditRecord }) {
       <div class="stack">
         {changed.length > 0 && (
           <Table
-            caption="The record before and after"
+            caption="Changes in the record"
             rows={changed}
             keyOf={({ field }) => field}
             columns={[

@@ -84,7 +84,7 @@ const contractChanges = {
   expiry: (value: unknown) => `set the end of the contract to ${moment(value)}`,
   limit_bytes: (value: unknown) => `set the limit to ${bytes(number(value))} a period`,
   on_limit: (value: unknown) =>
-    `switched to ${value === 'allow' ? 'allowing and billing' : 'refusing'} connections over the limit`,
+    `set connections over the limit to be ${value === 'allow' ? 'allowed and billed' : 'refused'}`,
   detailed_billing: onOff('detailed server billing'),
   port_scheme_id: () => 'changed the port scheme',
   token_lifetime_seconds: () => 'changed the lifetime of proxy access tokens',
@@ -98,12 +98,12 @@ export const deeds: Record<string, (deed: Deed) => string> = {
     `changed the authlist entry ${text(deed.was.ip)} of ${text(deed.was.user)}: ${changes(deed, entryChanges, 'nothing new')}`,
   'authlist.remove': ({ was }) => `removed ${text(was.ip)} of ${text(was.user)} from the authlist`,
   'authlist.give_way': ({ was }) =>
-    `removed ${text(was.ip)} of ${text(was.user)} from the authlist: the address was unproven, and asked for itself on another account`,
+    `removed ${text(was.ip)} of ${text(was.user)} from the authlist: another account verified the address`,
   'authlist.remove_all': ({ was }) => `removed ${entries(was)} from the authlist`,
   'authlist.restore': (deed) => `${restored(deed)} on the authlist`,
 
   'override.create': ({ is }) =>
-    `added a custom DNS entry on ${text(is.server)}: ${text(is.hostname)} leads to ${text(is.ip)}${until(is)}`,
+    `added a custom DNS entry on ${text(is.server)}: ${text(is.hostname)} resolves to ${text(is.ip)}${until(is)}`,
   'override.change': (deed) =>
     `changed the custom DNS entry ${text(deed.was.hostname)} on ${text(deed.was.server)}: ${changes(deed, entryChanges, 'nothing new')}`,
   'override.remove': ({ was }) =>
@@ -119,7 +119,7 @@ export const deeds: Record<string, (deed: Deed) => string> = {
   'user.invite': ({ target, is }) => `made an invitation for ${target}${until(is)}`,
   'user.sign_in_link': ({ target, is }) => `made a link that signs in as ${target}${until(is)}`,
   'user.reset_sign_in': (deed) =>
-    `took away the sign-in of ${deed.target} (password, second factor, invitations); ${sessions(deed)}`,
+    `reset the sign-in of ${deed.target} (password, second factor, invitations); ${sessions(deed)}`,
   'user.end_sessions': (deed) => `signed ${deed.target} out everywhere; ${sessions(deed)}`,
   'vpn_profile.create': ({ target, is }) =>
     `made a VPN profile of ${is.server === null ? 'all servers' : text(is.server)} for ${target}${until(is)}`,
@@ -144,8 +144,8 @@ export const deeds: Record<string, (deed: Deed) => string> = {
   'contract_server.change': ({ target, is }) =>
     typeof is.limit_bytes === 'number'
       ? `set the limit of ${target} on the contract to ${bytes(is.limit_bytes)}`
-      : `took the own limit of ${target} on the contract away`,
-  'contract_server.remove': ({ target }) => `took the server ${target} off the contract`,
+      : `removed the limit of ${target} on the contract`,
+  'contract_server.remove': ({ target }) => `removed the server ${target} from the contract`,
 
   'account.create': ({ target, is }) => `created the account ${target}, plan ${text(is.plan)}`,
   'account.change': (deed) => changes(deed, contractChanges, 'changed the contract'),
@@ -165,7 +165,7 @@ export const deeds: Record<string, (deed: Deed) => string> = {
     `moved the exit IP ${idIn(target)} of ${hostIn(target)} to port base ${text(is.port_base)}`,
   'exit_ip.remove': ({ target }) => `removed the exit IP ${idIn(target)} of ${hostIn(target)}`,
   'node.invite': ({ target, is }) => `invited a node to ${target}${until(is)}`,
-  'node.uninvite': ({ target }) => `took back invitation ${idIn(target)} of a node`,
+  'node.uninvite': ({ target }) => `canceled node invitation ${idIn(target)}`,
   'node.join': ({ target }) => `joined ${hostIn(target)} as the node ${idIn(target)}`,
   'node.change': ({ target, is }) =>
     typeof is.max_bytes_per_second === 'number'
@@ -182,16 +182,17 @@ export const deeds: Record<string, (deed: Deed) => string> = {
   'operator_token.remove': ({ target }) => `revoked the operator token ${target}`,
   'maintenance.on': () => 'took the service down for maintenance',
   'maintenance.off': () => 'ended the maintenance',
-  'signing_key.prepare': ({ target }) => `prepared the signing key ${target}: nodes are told of it`,
+  'signing_key.prepare': ({ target }) =>
+    `prepared the signing key ${target} and announced it to the nodes`,
   'signing_key.activate': ({ target }) =>
-    `let proxy access tokens be signed with the key ${target}`,
-  'signing_key.end': ({ target }) => `ended the signing key ${target}, whose last token had ended`,
+    `began to sign proxy access tokens with the key ${target}`,
+  'signing_key.end': ({ target }) =>
+    `removed the signing key ${target}, whose last token had expired`,
   'signing_key.revoke': ({ target }) => `revoked the signing key ${target}, and all its tokens`,
   'hash_key.prepare': ({ target }) => `prepared the hashing key ${target}`,
-  'hash_key.activate': ({ target }) => `let tokens be hashed with the key ${target}`,
+  'hash_key.activate': ({ target }) => `began to hash tokens with the key ${target}`,
   'database.restore': () => 'restored the database from a backup',
-  'database.failover': () =>
-    'began a new history: the database went on at another PostgreSQL server',
+  'database.failover': () => 'began a new history: the database moved to another PostgreSQL server',
 };
 
 /** "fra1/203.0.113.7" -> "fra1". */

@@ -5,22 +5,20 @@ import { ApiError } from './api.ts';
 /** The error of a request, for the person who made it. */
 export function explain(error: unknown): Fault {
   if (!(error instanceof ApiError)) {
-    return plain('This page met an error of its own. Reload it, and try again.');
+    return plain('Something went wrong on this page. Reload it and try again.');
   }
   const { status, code, field, message, retry_after, request_id, isOfRead } = error;
   if (status === 0) {
     const isLate = code === 'timeout';
-    const what = isLate ? 'The server did not answer in time.' : 'The server cannot be reached.';
-    return plain(`${what} ${isOfRead ? 'This page tries again by itself.' : nextStep(isLate)}`);
+    const what = isLate ? 'The server didn’t respond in time.' : 'Couldn’t reach the server.';
+    return plain(`${what} ${isOfRead ? 'This page tries again automatically.' : nextStep(isLate)}`);
   }
   if (code === 'other_session') {
-    return plain(
-      'A sign-in in another tab has taken the place of this one. Nothing was done; try again.',
-    );
+    return plain('You signed in again in another tab. Nothing was changed; try again.');
   }
   if (code === 'throttled') return plain(`Too many attempts. ${wait(retry_after)}`);
   if (status === 503) {
-    return plain(`${sentenceOf(message)} Nothing was changed, as far as the server knows.`);
+    return plain(`${sentenceOf(message)} As far as the server knows, nothing was changed.`);
   }
   if (status >= 500) {
     return plain(
@@ -37,8 +35,8 @@ export function explain(error: unknown): Fault {
 /** The next step after a change whose outcome is unknown. */
 const nextStep = (isLate: boolean) =>
   isLate
-    ? 'What you asked for may have been done; look before you try again.'
-    : 'Nothing may have been done; try again.';
+    ? 'Your change may have been saved; check before you try again.'
+    : 'Your change may not have been saved; try again.';
 
 function plain(sentence: string): Fault {
   return { sentence, field: undefined };

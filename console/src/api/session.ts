@@ -33,10 +33,10 @@ export function readOnlyReasonOf(
   time: number,
 ): string | undefined {
   if (contract.suspended) {
-    return 'The contract is suspended: nothing is let through, and servers, lists and proxy tokens cannot be changed. Ask your provider to lift the suspension.';
+    return 'The contract is suspended: connections are refused, and servers, lists and proxy access tokens can’t be changed. Ask your provider to lift the suspension.';
   }
   if (writable && time < contract.expiry) return undefined;
-  return 'The contract has expired: nothing is let through, and servers, lists and proxy tokens cannot be changed. Renew it with your provider.';
+  return 'The contract has expired: connections are refused, and servers, lists and proxy access tokens can’t be changed. Ask your provider to renew it.';
 }
 
 // All tabs share the cookie, so requests name the session that this one shows.

@@ -28,10 +28,10 @@ export function AttentionCard({ items, isReading, faults, nothingYet }: Attentio
   const [isWhole, setWhole] = useState(false);
   const shown = isWhole || items.length <= maxShown + 1 ? items : items.slice(0, maxShown);
   return (
-    <Card title="What needs attention">
+    <Card title="Needs attention">
       {faults.length > 0 && (
         <div class="fault banner" role="alert">
-          <p>{`Not everything could be checked. ${explain(fault).sentence} What you see may be old.`}</p>
+          <p>{`Some checks failed. ${explain(fault).sentence} What you see may be out of date.`}</p>
           <Button onClick={retryReads}>Try again</Button>
         </div>
       )}

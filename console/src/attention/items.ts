@@ -21,9 +21,9 @@ export function named(names: readonly string[], all = names.length): string {
 
 /** The words for a status of exit IPs: of one, and of several. */
 export const exitFaults = {
-  crit: ['exit IP does not work', 'exit IPs do not work'],
-  warn: ['exit IP works poorly', 'exit IPs work poorly'],
-  unknown: ['exit IP was not checked lately', 'exit IPs were not checked lately'],
+  crit: ['exit IP is down', 'exit IPs are down'],
+  warn: ['exit IP is degraded', 'exit IPs are degraded'],
+  unknown: ['exit IP has no recent check', 'exit IPs have no recent check'],
 } satisfies Record<string, [string, string]>;
 
 const order = { bad: 0, warn: 1, note: 2 };

@@ -72,7 +72,7 @@ async function addEntry(scope: Scope, body: Wanted): Promise<void> {
   const { id, ip, user, expiry } = await changeIn(scope, 'create_authlist_entry', { body });
   const back = async () => {
     await changeIn(scope, 'remove_authlist_entry', { path: { id } });
-    return `${ip} is off the list again.`;
+    return `${ip} was removed again.`;
   };
   const undo = undoBy(back, { about: keysOf({ id, ip }), until: expiry });
   notify(`${ip} is listed for ${user} until ${dateTime(expiry)}.`, undo);
@@ -90,10 +90,10 @@ async function changeEntry(
   const after = await changeIn(scope, 'change_authlist_entry', { path: { id }, body });
   const back = async () => {
     await changeIn(scope, 'change_authlist_entry', { path: { id }, body: earlier });
-    return `${ip} is as it was.`;
+    return `${ip} restored.`;
   };
   const about = [...keysOf(before), ...keysOf(after)];
-  notify(`${after.ip} is changed.`, undoBy(back, { about, until: expiry }));
+  notify(`${after.ip} changed.`, undoBy(back, { about, until: expiry }));
 }
 
 /** Keys for the messages about an entry: its id, and its address, which another may have later. */
@@ -172,7 +172,7 @@ export function UserField({ user }: { user: string | undefined }) {
         name="user"
         value={ownName}
         readOnly
-        hint="You list addresses for yourself; an admin can do so for everybody."
+        hint="You can list addresses for yourself. An admin can do so for every user."
       />
     );
   }
@@ -189,7 +189,7 @@ export function UserField({ user }: { user: string | undefined }) {
         required
         hint={
           isIdle
-            ? `${value} is not an active proxy user: while that is so, the entry lets nobody in.`
+            ? `${value} isn’t an active proxy user. The entry has no effect until that changes.`
             : `Connections from the address count as ${shown?.display_name ?? 'this user'}.`
         }
       />

@@ -16,9 +16,9 @@ import { AuthlistTable } from './table.tsx';
 
 const sorts = ['id', 'ip', 'user', 'expiry', 'last_used_at'] as const;
 const states = {
-  proven: 'Proven',
-  unproven: 'Unproven',
-  waits: 'Unproven, waits',
+  proven: 'Verified',
+  unproven: 'Not verified',
+  waits: 'Not verified, no effect yet',
   idle: 'User not active',
   acting: 'User active',
 };
@@ -42,7 +42,7 @@ export function AuthlistPage() {
   const add = (
     <>
       <Button disabledReason={readOnlyReason} onClick={() => openLinked('add-many')}>
-        Add many …
+        Add several …
       </Button>
       <Button
         kind="primary"
@@ -112,11 +112,11 @@ function ProofNote({ rows }: { rows: readonly AuthlistEntry[] }) {
   return (
     <p class="note">
       {first.proof === 'waits'
-        ? 'An unproven address lets nobody in until it proves itself. '
-        : 'An unproven address goes to another account that proves to call from there. '}
+        ? 'An address has no effect until it is verified. '
+        : 'If another account verifies an address that you haven’t, it moves to them. '}
       {isOperator
-        ? 'Your word proves one, too: press the check mark (“Prove”) beside it.'
-        : `To prove one, open this page from there, or run “exw authlist add --user ${first.user}” there; your provider can do so, too.`}
+        ? 'You can verify one for the account: press the check mark (“Verify”) next to it.'
+        : `To verify it, open this page from that address, or run “exw authlist add --user ${first.user}” there. Your provider can also verify it.`}
     </p>
   );
 }

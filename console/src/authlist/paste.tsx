@@ -39,7 +39,7 @@ export function PasteAddresses({ onClose }: { onClose: () => void }) {
     );
   };
   return (
-    <Dialog title="Add many addresses" onClose={onClose} look="wide">
+    <Dialog title="Add several addresses" onClose={onClose} look="wide">
       {/* A change of the lines or the user makes the outcome obsolete. */}
       <div onInput={() => setChecked(undefined)}>
         <Form
@@ -50,13 +50,13 @@ export function PasteAddresses({ onClose }: { onClose: () => void }) {
           <LinesField
             label="Addresses"
             name="addresses"
-            hint="One on each line, at most 1,000. What stands behind # on a line is the note of its entry."
+            hint="One per line, at most 1,000. Text after # is the entry’s note."
             rows={9}
             placeholder={'203.0.113.7\n203.0.113.8  # office Berlin\n2001:db8::7'}
           />
           <UserField user={undefined} />
           <ExpiryField />
-          <NoteField hint="For every line without a note of its own." />
+          <NoteField hint="For every line without its own note." />
           <Summary checked={checked} />
         </Form>
       </div>

@@ -49,10 +49,10 @@ export function AuthlistTable({ open, openLinked, ...list }: AuthlistTableProps)
         <>
           {isOperator && entry.proof !== null && entry.proof !== 'proven' && (
             <RowButton
-              verb="Prove"
+              verb="Verify"
               of={entry.ip}
               icon="check"
-              title={`Prove ${entry.ip}`}
+              title={`Verify ${entry.ip}`}
               onClick={() => void prove(account, entry)}
             />
           )}
@@ -96,7 +96,7 @@ const columns: Column<AuthlistEntry>[] = [
 ];
 /** At most one badge per row: an unverified entry works; an inactive user's has a badge already. */
 const proofColumn: Column<AuthlistEntry> = {
-  heading: 'Address is',
+  heading: 'Verified',
   cell: ({ proof, user_active }) =>
     proof === 'waits' && user_active ? (
       <Badge tone="warn">{proofWords.waits}</Badge>
@@ -105,9 +105,9 @@ const proofColumn: Column<AuthlistEntry> = {
     ),
 };
 const proofWords = {
-  proven: 'proven',
-  unproven: 'unproven',
-  waits: 'unproven: lets nobody in yet',
+  proven: 'verified',
+  unproven: 'not verified',
+  waits: 'not verified, no effect yet',
 };
 
 /** Operators find entries in the server's log by it. */
@@ -125,11 +125,11 @@ async function prove(account: string, entry: AuthlistEntry): Promise<void> {
     change('admin_change_account_authlist_entry', { path: { account, id }, body: { proven } });
   const back = async () => {
     await say(false);
-    return `${ip} is unproven again.`;
+    return `${ip} is no longer verified.`;
   };
   try {
     await say(true);
-    notify(`${ip} is proven.`, undoBy(back, { about: keysOf(entry), until: entry.expiry }));
+    notify(`${ip} verified.`, undoBy(back, { about: keysOf(entry), until: entry.expiry }));
   } catch (error) {
     notifyError(explain(error).sentence);
   }
@@ -142,15 +142,14 @@ function RemoveEntry({ entry, onClose }: { entry: AuthlistEntry; onClose: () => 
     await changeIn(scope, 'remove_authlist_entry', { path: { id } });
     const back = async () => {
       await changeIn(scope, 'create_authlist_entry', { body: { ip, user, expiry, note } });
-      return `${ip} is listed again.`;
+      return `${ip} restored.`;
     };
-    notify(`${ip} is off the list.`, undoBy(back, { about: keysOf(entry), until: expiry }));
+    notify(`${ip} removed.`, undoBy(back, { about: keysOf(entry), until: expiry }));
   };
   return (
-    <FormDialog title={`Remove ${ip}?`} verb="Remove the entry" onSubmit={remove} onClose={onClose}>
+    <FormDialog title={`Remove ${ip}?`} verb="Remove entry" onSubmit={remove} onClose={onClose}>
       <p>
-        Connections from {ip} no longer count as {user}: they need a username and a proxy access
-        token, and those that are open end.
+        Connections from {ip} need a username and a proxy access token from now on. Open ones end.
       </p>
     </FormDialog>
   );

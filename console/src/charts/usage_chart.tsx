@@ -69,7 +69,7 @@ export function UsageChart({ label, by, starts, series }: UsageChartProps) {
         aria-valuemin={0}
         aria-valuemax={starts.length - 1}
         aria-valuenow={shown ?? starts.length - 1}
-        aria-valuetext={description ?? `No ${by} chosen; arrow keys go from ${by} to ${by}`}
+        aria-valuetext={description ?? `No ${by} selected; use the arrow keys`}
         onKeyDown={onKeyDown}
       />
     </figure>

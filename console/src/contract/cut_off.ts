@@ -20,9 +20,9 @@ function reasonToRefuse(
   { on_limit, limit_bytes, expiry = Number.POSITIVE_INFINITY }: Terms,
   { usage, now }: Used,
 ): string | undefined {
-  if (expiry <= now) return 'This end has passed.';
+  if (expiry <= now) return 'This date has passed.';
   const isOver = on_limit === 'refuse' && limit_bytes !== null && usage >= limit_bytes;
-  return isOver ? `${bytes(usage)} of this limit are used already.` : undefined;
+  return isOver ? `${bytes(usage)} of this limit is already used.` : undefined;
 }
 
 /** A warning, if nodes serve under the terms `before`, and refuse under `after`. */

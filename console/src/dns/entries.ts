@@ -16,7 +16,7 @@ export function isOver({ status }: Pick<DnsEntry, 'status'>): boolean {
 /** The reason why an entry is still pending or expiring; undefined when it is not. */
 export function whyPending({ server, status, on_contract, nodes }: DnsState): string | undefined {
   if (status === 'expired' || status === 'active') return undefined;
-  if (!on_contract) return `${server} is not on your contract`;
+  if (!on_contract) return `${server} isn’t on your contract`;
   if (nodes.length === 0) return `no node serves ${server}`;
   const live = nodes.filter((node) => node.live);
   if (live.length === 0) return 'no node is connected';
@@ -44,8 +44,8 @@ export function newsOf(before: ReadonlyMap<number, string>, entries: readonly Dn
   );
   const [first] = arrived;
   if (!first) return '';
-  if (arrived.length > 1) return `${arrived.length} entries are active`;
-  return `${first.hostname} on ${first.server} is active`;
+  if (arrived.length > 1) return `${arrived.length} entries are now active`;
+  return `${first.hostname} on ${first.server} is now active`;
 }
 
 /** The entry that has this hostname on this server already; both as typed. */

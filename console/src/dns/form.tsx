@@ -47,7 +47,7 @@ export function DnsForm({ entry, onClose, changeOther }: DnsFormProps) {
       // The server's sentence names the other entry by its id, which the console does not show.
       throw invalidField(
         'hostname',
-        `${given.hostname} is already overridden on ${given.server}, by another entry; change that one.`,
+        `${given.hostname} already has an entry on ${given.server}. Change that one.`,
       );
     }
   };
@@ -134,8 +134,8 @@ function ServerField({ server }: { server: string | undefined }) {
         useChoices={useServerChoices}
         hint={
           isNone
-            ? 'No server is on your contract yet: add one under Servers.'
-            : 'The entry counts on this server alone, on its override ports: the normal ones plus 500.'
+            ? 'There are no servers on your contract yet. Add one under Servers.'
+            : 'The entry applies on this server’s override ports only: the normal ports plus 500.'
         }
       />
       <Unread of={isOwn.rows} what={`whether ${server} is on the contract`} />
@@ -156,7 +156,7 @@ async function addEntry(scope: Scope, body: Wanted): Promise<void> {
   const { id, hostname, server, expiry } = made;
   const back = async () => {
     await changeIn(scope, 'remove_override', { path: { id } });
-    return `${hostname} on ${server} is removed again.`;
+    return `${hostname} on ${server} was removed again.`;
   };
   const undo = undoBy(back, { about: keysOf(made), until: expiry });
   notify(`${hostname} on ${server} is added.`, undo);

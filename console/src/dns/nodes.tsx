@@ -19,12 +19,12 @@ export function EntryNodes({ id, onClose }: { id: number; onClose: () => void })
             </p>
             {!on_contract && (
               <p class="banner notice">
-                {server} is not on the contract: the entry is in force nowhere.
+                {server} isn’t on the contract, so the entry has no effect.
               </p>
             )}
             {nodes.length === 0 ? (
               <Empty title={`${server} has no node yet.`}>
-                The entry stays pending until one has joined.
+                The entry stays pending until one joins.
               </Empty>
             ) : (
               <Table
@@ -50,6 +50,7 @@ const columns: Column<AccountResponse<'get_override'>['nodes'][number]>[] = [
   },
   {
     heading: 'State',
-    cell: ({ live }) => (live ? <Badge tone="good">live</Badge> : <Badge tone="bad">lost</Badge>),
+    cell: ({ live }) =>
+      live ? <Badge tone="good">online</Badge> : <Badge tone="bad">offline</Badge>,
   },
 ];

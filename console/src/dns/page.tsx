@@ -20,7 +20,7 @@ import { TryDns } from './try.tsx';
 
 const sorts = ['hostname', 'ip', 'server', 'expiry', 'id'] as const;
 const states = {
-  current: 'All but expired',
+  current: 'Not expired',
   pending: 'Pending',
   active: 'Active',
   expiring: 'Expiring',
@@ -89,7 +89,7 @@ export function DnsPage() {
       </FilteredList>
       <Removals list="overrides" entries={pages.total} open={open}>
         On every server, the hostnames that account {account} overrides resolve as they do for
-        everybody else; expired entries go, too.
+        everyone else. Expired entries are removed, too.
       </Removals>
       {dialog}
     </Page>

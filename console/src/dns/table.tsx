@@ -140,14 +140,14 @@ function RemoveEntry({ entry, onClose }: { entry: DnsEntry; onClose: () => void 
   return (
     <FormDialog
       title={`Remove ${hostname} on ${server}?`}
-      verb="Remove the entry"
+      verb="Remove entry"
       onSubmit={remove}
       onClose={onClose}
     >
       <p>
         {isOver(entry)
-          ? 'It has expired; once removed, it can no longer be revived.'
-          : `On the override ports of ${server}, ${hostname} resolves as it does for everybody else, no longer to ${ip}.`}
+          ? 'It has expired. Once removed, it can’t be revived.'
+          : `On the override ports of ${server}, ${hostname} no longer resolves to ${ip}, but as it does for everyone else.`}
       </p>
     </FormDialog>
   );

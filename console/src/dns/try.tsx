@@ -83,8 +83,8 @@ function Commands({ entry, ways }: { entry: DnsEntry; ways: Way[] }) {
     <div class="stack">
       {entry.status !== 'active' && (
         <p class="banner" role="status">
-          <strong>It is not in force{why ? `: ${why}` : ' yet'}.</strong> The commands for the
-          override port do not lead to {entry.ip} until it is.
+          <strong>This entry isn’t active{why ? `: ${why}` : ' yet'}.</strong> Until it is, the
+          commands for the override port don’t reach {entry.ip}.
         </p>
       )}
       <div class="fields">
@@ -96,17 +96,17 @@ function Commands({ entry, ways }: { entry: DnsEntry; ways: Way[] }) {
           options={ways.map(({ text }, index) => ({ value: String(index), text }))}
         />
         <SelectField
-          label="You are let in by"
+          label="Sign in with"
           name="by"
           value={by}
           onInput={setBy}
           options={optionsIn({ authlist: 'the IP authlist', token: 'a proxy access token' })}
         />
         <TextField
-          label="Port of the page"
+          label="Port"
           name="page_port"
           inputMode="numeric"
-          placeholder="usual"
+          placeholder="default"
           value={pagePort}
           onInput={(event) => setPagePort(event.currentTarget.value.trim())}
         />
@@ -123,12 +123,12 @@ function Commands({ entry, ways }: { entry: DnsEntry; ways: Way[] }) {
         {commands(way.override_port, 'the override port')}
       </section>
       <section class="stack-tight">
-        <h3>{`Normal port ${way.port}: what everybody else sees, for comparison`}</h3>
+        <h3>{`Normal port ${way.port}: what everyone else sees, for comparison`}</h3>
         {commands(way.port, 'the normal port')}
       </section>
       <p class="note">
-        Where the page at {entry.ip} has no valid certificate for {entry.hostname}, add{' '}
-        <code>-k</code> to the https command.
+        If the page at {entry.ip} has no valid certificate for {entry.hostname}, add <code>-k</code>{' '}
+        to the https command.
       </p>
     </div>
   );
@@ -163,7 +163,7 @@ function TokenMaker({ token, onToken }: TokenMakerProps) {
     }
   };
   if (hasNone) {
-    return <p class="note">No active user of your account has the proxy flag.</p>;
+    return <p class="note">Your account has no active user with the proxy permission.</p>;
   }
   return (
     <div class="stack-tight">
@@ -171,15 +171,15 @@ function TokenMaker({ token, onToken }: TokenMakerProps) {
         <ProxyUserField user={user} onInput={setChosen} />
         {user && (
           <Button busy={busy} disabledReason={readOnlyReason} onClick={() => void make()}>
-            Make a token for 1 hour
+            Create a token for 1 hour
           </Button>
         )}
       </div>
       <p class={fault ? 'fault' : 'note'} role="status">
         {fault ||
           (token
-            ? `The commands hold a token of ${token.user}, good until ${dateTime(token.expiry)}. Whoever has it can use the proxy.`
-            : 'Put your own token in the place of USER and TOKEN, or make one.')}
+            ? `The commands contain a token for ${token.user} that works until ${dateTime(token.expiry)}. Anyone who has it can use the proxy.`
+            : 'Replace USER and TOKEN with your own, or create a token.')}
       </p>
     </div>
   );

@@ -92,7 +92,7 @@ export function ExportButtons<T>(props: ExportProps<T>) {
       });
       download(`${props.name}.${format.toLowerCase()}`, parts, types[format]);
     } catch (error) {
-      if (!signal.aborted) notifyError(`It could not be exported. ${explain(error).sentence}`);
+      if (!signal.aborted) notifyError(`Export failed. ${explain(error).sentence}`);
     } finally {
       if (!signal.aborted) end();
     }

@@ -60,7 +60,7 @@ export function OfRecord<T>({ list, is, name, unread, onClose, children }: OfRec
   useEffect(() => {
     if (!isGone) return;
     onClose();
-    notify(`${name} is not there any more.`);
+    notify(`${name} no longer exists.`);
   }, [isGone]);
   return <>{!isGone && (first.current ? children(first.current) : unread)}</>;
 }

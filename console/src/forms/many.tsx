@@ -67,10 +67,10 @@ function RemoveMany({ list, chosen, selection, onClose }: ManyProps) {
     >
       <p>
         {list === 'authlist'
-          ? 'Connections from these addresses need a username and a proxy access token, and those that are open end.'
-          : 'On the override ports of their servers, these hostnames resolve as they do for everybody else.'}
+          ? 'Connections from these addresses need a username and a proxy access token from now on. Open ones end.'
+          : 'On the override ports of their servers, these hostnames resolve as they do for everyone else.'}
       </p>
-      <p class="note">For seven days they can be restored on this page.</p>
+      <p class="note">You can restore them on this page for seven days.</p>
     </FormDialog>
   );
 }

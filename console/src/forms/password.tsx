@@ -43,7 +43,7 @@ export function ConfirmPassword({ why }: { why: string }) {
 export function SetPasswordFirst({ why }: { why: string }) {
   return (
     <p>
-      {why} give your password anew, and you have none yet.{' '}
+      {why} need to enter your password, and you have none yet.{' '}
       <Link href={paths.signIn}>Set a password first</Link>.
     </p>
   );
@@ -68,7 +68,7 @@ export function NewPasswordField() {
       name="password"
       hint={
         length === 0 || length >= least
-          ? `At least ${least} characters; a few words in a row are easy to remember.${length > 0 ? ' Long enough.' : ''}`
+          ? `At least ${least} characters; several words in a row are easy to remember.${length > 0 ? ' Good.' : ''}`
           : `${length} of at least ${least} characters.`
       }
     >
@@ -110,7 +110,7 @@ export function PasswordDialog({ onClose }: { onClose: () => void }) {
       },
     });
     await readSession();
-    return has_password ? 'Your password is changed.' : 'Your password is set.';
+    return has_password ? 'Password changed.' : 'Password set.';
   };
   return (
     <FormDialog
@@ -121,12 +121,12 @@ export function PasswordDialog({ onClose }: { onClose: () => void }) {
       onClose={onClose}
     >
       {has_password ? (
-        <PasswordField label="Present password" name="current_password" />
+        <PasswordField label="Current password" name="current_password" />
       ) : (
         <UsernameForManagers user={user?.name ?? ''} />
       )}
       <NewPasswordField />
-      <p class="note">Your other sessions end; this one goes on.</p>
+      <p class="note">Your other sessions end. This one stays.</p>
     </FormDialog>
   );
 }

@@ -14,7 +14,7 @@ interface ReadingFieldProps {
 }
 
 export function ReadingField({ label, name, what, error, known: value }: ReadingFieldProps) {
-  const state = error ? `Could not read ${what}.` : `Reading ${what} …`;
+  const state = error ? `Couldn’t load ${what}.` : `Loading ${what} …`;
   return (
     <SelectField
       label={label}

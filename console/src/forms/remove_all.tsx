@@ -20,7 +20,7 @@ export const lists = {
     removeMany: 'remove_authlist_entries',
     changeExpiries: 'change_authlist_expiries',
     restore: 'restore_authlist',
-    leftOut: 'expired since, or the address is taken',
+    leftOut: 'expired, or another account has the address',
   },
   overrides: {
     one: 'custom DNS entry',
@@ -29,7 +29,7 @@ export const lists = {
     removeMany: 'remove_overrides',
     changeExpiries: 'change_override_expiries',
     restore: 'restore_overrides',
-    leftOut: 'expired, or the server or the hostname is not free any more',
+    leftOut: 'expired, or the server or hostname is in use',
   },
 } as const;
 
@@ -75,7 +75,7 @@ function RemoveAll({ list, entries, children, onClose }: RemoveAllProps) {
       onClose={onClose}
     >
       <p>{children}</p>
-      <p class="note">For seven days they can be restored on this page.</p>
+      <p class="note">You can restore them on this page for seven days.</p>
       {mustType && (
         <TextField
           label={`To confirm, type ${account} (the account) or ${entries} (the number)`}
@@ -109,7 +109,7 @@ async function restoreRemoval(scope: Scope, list: List, removal_id: number): Pro
     },
   );
   // Another admin, or a second press of the button, was faster.
-  if (!outcome) return 'They were restored already.';
+  if (!outcome) return 'They are already restored.';
   const { restored, left_out } = outcome;
   const rest = left_out > 0 ? ` Left out: ${left_out} (${leftOut}).` : '';
   return `${count(restored, singular, many)} restored.${rest}`;
@@ -181,7 +181,7 @@ function OneRemoval({ list, of }: { list: List; of: Removal }) {
         disabledReason={scope.readOnlyReason}
         onClick={(event) => void restore(event.currentTarget)}
       >
-        Restore them
+        Restore
       </Button>
     </p>
   );

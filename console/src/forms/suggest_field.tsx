@@ -63,7 +63,7 @@ export function SuggestField(props: SuggestProps) {
     );
   }
   const error = first.error ?? matching.error;
-  const hint = error ? `Could not read ${what}. ${explain(error).sentence}` : usual;
+  const hint = error ? `Couldn’t load ${what}. ${explain(error).sentence}` : usual;
   if (first.isWhole) {
     const choices = [...others, ...first.options];
     // A choice in the address that no longer exists stays among the options.

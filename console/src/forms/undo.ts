@@ -17,7 +17,7 @@ export function undoBy(action: () => Promise<string>, { about = [], until }: Lim
     try {
       notify(await action(), { about });
     } catch (error) {
-      notifyError(`It could not be undone. ${explain(error).sentence}`);
+      notifyError(`Undo failed. ${explain(error).sentence}`);
     }
   };
   return { undo, about, ...(until === undefined ? {} : { undo_seconds: until - now.value }) };

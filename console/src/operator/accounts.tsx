@@ -37,7 +37,12 @@ export function AccountsPage() {
     </Button>
   );
   return (
-    <Page wide title="Accounts" note="Who uses the network, and on what contract." actions={create}>
+    <Page
+      wide
+      title="Accounts"
+      note="The customers of the network and their contracts."
+      actions={create}
+    >
       <FilteredList
         what="the accounts"
         empty={

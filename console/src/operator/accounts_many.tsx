@@ -50,7 +50,7 @@ async function changeMany(
     await change('admin_change_accounts', { body: { accounts } });
   }
   selection.setAll(false);
-  if (changed.length === 0) return notify('They are so already: nothing was changed.');
+  if (changed.length === 0) return notify('Nothing to change.');
   const about = changed.map(({ name }) => `accounts/${name}`);
   const undo = async () => {
     const accounts = changed.map((account) => ({ account: account.name, ...before(account) }));
@@ -78,14 +78,14 @@ function SuspendMany({
           many,
           { suspended },
           () => ({ suspended: !suspended }),
-          (changed) => `${changed} ${suspended ? 'suspended' : 'not suspended any more'}.`,
+          (changed) => `${changed} ${suspended ? 'suspended' : 'no longer suspended'}.`,
         )
       }
     >
       <p>
         {suspended
-          ? 'Nodes refuse their connections at once, and their people and programs can change nothing.'
-          : 'Nodes let their connections in again, as far as each contract holds.'}
+          ? 'Nodes refuse their connections at once, and their users and programs can’t change anything.'
+          : 'Nodes accept their connections again, within each contract.'}
       </p>
     </FormDialog>
   );

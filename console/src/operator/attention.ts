@@ -52,7 +52,7 @@ function ofNodes({ nodes, now }: Network): Item[] {
     items.push({
       key: 'lost',
       tone: 'bad',
-      sentence: `${count(lost.length, 'node is', 'nodes are')} lost: ${names}.`,
+      sentence: `${count(lost.length, 'node is', 'nodes are')} offline: ${names}.`,
       link: nodesBy('lost'),
     });
   }
@@ -97,7 +97,7 @@ function ofNodes({ nodes, now }: Network): Item[] {
     items.push({
       key: 'faulty',
       tone: 'warn',
-      sentence: `${count(faulty.length, 'node tells', 'nodes tell')} of faults: ${names}.`,
+      sentence: `${count(faulty.length, 'node reports', 'nodes report')} problems: ${names}.`,
       link: nodesBy('faulty'),
     });
   }
@@ -111,7 +111,7 @@ function ofServers({ servers, misplaced, status }: Network): Item[] {
     items.push({
       key: 'dark',
       tone: 'bad',
-      sentence: `${count(dark.found, 'server has', 'servers have')} no live node: ${namesOf(dark)}. No change reaches ${dark.found === 1 ? 'it' : 'them'}.`,
+      sentence: `${count(dark.found, 'server has', 'servers have')} no online node: ${namesOf(dark)}. Changes don’t reach ${dark.found === 1 ? 'it' : 'them'}.`,
       link: serversBy({ nodes: 'bad' }),
     });
   }
@@ -212,7 +212,7 @@ function ofBackups({ status: { backups }, now }: Network): Item[] {
   if (!backups || (!backups.late && backups.fault === null)) return [];
   const good = backups.verify ? backups.last_verified : backups.last;
   const newest = good
-    ? `The last good backup was made ${fromNow(good.at, now)}`
+    ? `The last good backup was ${fromNow(good.at, now)}`
     : 'There is no good backup';
   const why = backups.fault === null ? '.' : `: ${backups.fault}`;
   return [{ key: 'backups', tone: backups.late ? 'bad' : 'warn', sentence: `${newest}${why}` }];
@@ -224,13 +224,13 @@ function ofStatus({ status }: Network): Item[] {
     .map(({ provider, file, fault }) => ({
       key: `geoip-${provider}`,
       tone: 'warn',
-      sentence: `The geo-IP file of ${provider}, ${file}, cannot be used: ${fault}. The last good one is still in use.`,
+      sentence: `The geo-IP file of ${provider}, ${file}, can’t be used: ${fault}. The last good one is still in use.`,
     }));
   if (status.maintenance) {
     items.unshift({
       key: 'maintenance',
       tone: 'bad',
-      sentence: 'Maintenance is on: the account API answers 503 to every request.',
+      sentence: 'Maintenance is on: the account API returns 503 for every request.',
     });
   }
   return items;

@@ -84,7 +84,7 @@ export function OperatorConsole() {
           {facts.value?.audiences.account && (
             <>
               <br />
-              <Link href={paths.overview}>To an account’s console</Link>
+              <Link href={paths.overview}>Sign in to an account</Link>
             </>
           )}
         </>

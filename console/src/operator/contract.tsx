@@ -33,8 +33,8 @@ export function ContractPart({ account }: { account: Account }) {
     >
       {suspended && (
         <p class="banner fault">
-          The contract is suspended: nodes refuse every connection, and nothing can be changed by
-          the account.
+          The contract is suspended: nodes refuse every connection, and the account can’t change
+          anything.
         </p>
       )}
       <div class="stack-tight">
@@ -72,7 +72,7 @@ const factsOf = (account: Account): Record<string, Fact[]> => ({
       <span title={count(account.limit_bytes, 'byte')}>{bytes(account.limit_bytes)} a period</span>,
     ],
     ['Over the limit', onLimitTexts[account.on_limit]],
-    ['Proxy access tokens live', duration(account.token_lifetime_seconds)],
+    ['Proxy access token lifetime', duration(account.token_lifetime_seconds)],
   ],
   Technical: [
     ['Port scheme', account.port_scheme],
@@ -100,14 +100,14 @@ function SuspendDialog({ account, onClose }: { account: Account; onClose: () => 
     >
       {suspended ? (
         <p>
-          Nodes let the users of {name} through again, as far as the contract allows, and the
-          account can change its records.
+          Nodes accept connections from users of {name} again, within the contract, and the account
+          can change its records.
         </p>
       ) : (
         <p>
           <strong>Every node refuses every connection of {name}, within seconds</strong>, and open
-          ones end. The account can read its records, and change none. Nothing is removed: Resume
-          brings everything back.
+          ones end. The account can read its records but not change them. Nothing is removed; Resume
+          restores service.
         </p>
       )}
     </FormDialog>

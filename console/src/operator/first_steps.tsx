@@ -30,35 +30,35 @@ export function FirstSteps({ status }: FirstStepsProps) {
     {
       title: 'Add a server',
       isDone: servers > 0,
-      note: 'A place of the network, with its exit IPs. Many come from one file: “Import an inventory” on the same page.',
+      note: 'A location of the network, with its exit IPs. To add many from a file, use “Import an inventory” on the same page.',
       verb: 'Add a server',
       to: addressOf(operator.servers, add),
     },
     {
-      title: 'Let a machine serve it',
+      title: 'Add a node',
       isDone: nodes.all > 0,
-      note: 'An invitation is one line that is run on the machine. It is then a node of the server.',
+      note: 'Run one line on a machine to make it a node of the server.',
       verb: servers > 0 && 'Invite a node',
       to: addressOf(operator.nodes, { dialog: 'invite' }),
     },
     {
       title: 'Create an account',
       isDone: accounts > 0,
-      note: 'A customer: a contract with its limit, users, and the servers that they may use.',
+      note: 'A customer: a contract with its limit, users, and the servers they can use.',
       verb: 'Create an account',
       to: addressOf(operator.accounts, { dialog: 'create' }),
     },
     {
       title: 'Add a user, and invite them',
       isDone: has_users,
-      note: 'Who has the flag admin runs the account in a console of their own.',
+      note: 'Users with the admin permission manage the account in their own console.',
       verb: account && `Add a user to ${account}`,
       to: ofAccount('users', add),
     },
     {
       title: 'See the first connection',
       isDone: has_usage,
-      note: 'Put a server on the contract of the account. The overview of its people then tells them how to connect; the first bytes are counted within a minute.',
+      note: 'Add a server to the account’s contract. Its users then see on their overview how to connect. The first bytes are counted within a minute.',
       verb: account && servers > 0 && `Servers for ${account}`,
       to: ofAccount('servers', { view: 'others' }),
     },
@@ -69,8 +69,8 @@ export function FirstSteps({ status }: FirstStepsProps) {
       title="First steps"
       note={
         next
-          ? 'From an empty network to the first connection; each step is ticked off by itself.'
-          : 'All of them are done: the network carries traffic.'
+          ? 'From an empty network to the first connection; each step is checked off automatically.'
+          : 'All done: the network carries traffic.'
       }
     >
       <Unread of={first} what="the first account" />

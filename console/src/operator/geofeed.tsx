@@ -31,8 +31,8 @@ type Status = ResponseOf<'admin_get_status'>;
 
 const states = {
   crit: 'In another country',
-  warn: 'More than 250 km off',
-  ok: 'Where they are',
+  warn: 'Over 250 km off',
+  ok: 'Correct',
   '': 'All',
 };
 type State = keyof typeof states;
@@ -43,7 +43,7 @@ export function GeofeedPage() {
   return (
     <Page
       title="Geo-IP"
-      note="Websites ask geo-IP providers where an address is. The geofeed tells the providers."
+      note="Websites ask geo-IP providers where an address is. The geofeed gives providers the right answer."
       actions={
         <Button icon="download" onClick={save}>
           Download the geofeed
@@ -91,15 +91,15 @@ function Seen({ hasProviders }: { hasProviders: boolean }) {
   const check = async () => {
     try {
       const { exit_ips, written } = await change('admin_check_geo', {});
-      notify(`${exit_ips} exit IPs were looked up; ${written} statuses are others than before.`);
+      notify(`${exit_ips} exit IPs looked up; ${written} statuses changed.`);
     } catch (error) {
       notifyError(explain(error).sentence);
     }
   };
   return (
     <Card
-      title="Where providers see the exit IPs"
-      actions={hasProviders && <Button onClick={check}>Look them up now</Button>}
+      title="Locations by provider"
+      actions={hasProviders && <Button onClick={check}>Look up now</Button>}
     >
       <div class="filters">
         <SelectField label="Seen" {...statusField} value={chosen} options={optionsIn(states)} />
@@ -107,9 +107,9 @@ function Seen({ hasProviders }: { hasProviders: boolean }) {
       <Loaded of={pages.rows} what="where providers see the exit IPs">
         {(rows) =>
           rows.length === 0 ? (
-            <Empty title="There is no such exit IP.">
+            <Empty title="No exit IP matches.">
               {chosen === '' &&
-                'They are looked up in the databases that EXITWARD_GEOIP names, when there are any.'}
+                'Exit IPs are looked up in the databases that EXITWARD_GEOIP names, if any.'}
             </Empty>
           ) : (
             <Table

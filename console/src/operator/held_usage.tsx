@@ -26,7 +26,7 @@ export function HeldUsage({ server }: { server?: string }) {
         (held || all.error) && (
           <Card
             title="Held usage"
-            note="Reported by a node, and more than its machine can have carried since its last report. It bills nobody until you accept it."
+            note="A node reported more than its machine can have carried since its last report. It isn’t billed until you accept it."
           >
             <Loaded of={{ ...all, data: held }} what="held usage">
               {(rows) => (
@@ -83,11 +83,11 @@ function Judging({ of: batch, open }: { of: Held; open: OpenDialog }) {
   const what = `${bytes(batch.bytes)} of ${node}`;
   const accept = async () => {
     await change('admin_accept_held_usage', { path: { id } });
-    return `${what} is billed.`;
+    return `${what} billed.`;
   };
   const discard = async () => {
     await change('admin_remove_held_usage', { path: { id } });
-    return `${what} is thrown away.`;
+    return `${what} discarded.`;
   };
   return (
     <>
@@ -97,7 +97,7 @@ function Judging({ of: batch, open }: { of: Held; open: OpenDialog }) {
             <FormDialog title={`Accept ${what}?`} verb="Bill it" onSubmit={accept} onClose={close}>
               <p>
                 <strong>It counts for {accountsOf(batch)}</strong>, in the hours that it names.
-                Limits act at once: an account that is over its limit then is refused.
+                Limits apply at once: an account that goes over its limit is refused.
               </p>
             </FormDialog>
           ))
@@ -114,7 +114,7 @@ function Judging({ of: batch, open }: { of: Held; open: OpenDialog }) {
               onSubmit={discard}
               onClose={close}
             >
-              <p>It is never billed, and cannot be brought back. The audit log keeps its sums.</p>
+              <p>It is never billed. This can’t be undone. The audit log keeps the totals.</p>
             </FormDialog>
           ))
         }

@@ -66,11 +66,11 @@ export function HistoryCard({ server, node, isOnline }: HistoryCardProps) {
         </>
       }
     >
-      <Loaded of={history} what="what was over time">
+      <Loaded of={history} what="the history">
         {(historyData) =>
           filled(historyData, now.peek()).length === 0 ? (
-            <Empty title="Nothing was measured in these days.">
-              Live nodes are looked at each minute, and tell their traffic every few seconds.
+            <Empty title="No measurements in this period.">
+              Online nodes are measured each minute, and report traffic every few seconds.
             </Empty>
           ) : (
             <Charts history={historyData} isOnline={isOnline} />
@@ -188,8 +188,8 @@ function chartsOf(points: readonly Filled[]) {
       title: 'Open connections',
       ...ofCounts,
       lines: [
-        line('At most', 2, ({ connections_peak }) => connections_peak),
-        line('On average', 0, ({ connections }) => connections),
+        line('Maximum', 2, ({ connections_peak }) => connections_peak),
+        line('Average', 0, ({ connections }) => connections),
       ],
     },
     {
@@ -198,11 +198,11 @@ function chartsOf(points: readonly Filled[]) {
       lines: rejected.length > 0 ? rejected : [line('none', 0, () => 0)],
     },
     {
-      title: 'Lag and faults',
+      title: 'Lag and problems',
       ...ofCounts,
       lines: [
-        line('Longest lag, seconds', 3, ({ lag_peak }) => lag_peak),
-        line('Faults at a time', 5, ({ faults_peak }) => faults_peak),
+        line('Longest lag (seconds)', 3, ({ lag_peak }) => lag_peak),
+        line('Problems', 5, ({ faults_peak }) => faults_peak),
       ],
     },
   ];

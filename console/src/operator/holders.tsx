@@ -26,7 +26,7 @@ export function HoldersPage() {
     <Page
       wide
       title="Who lists an address"
-      note="An address is listed once at most for each port scheme, in the whole network. Custom DNS entries that point to it, and the servers that have it as an exit, are told as well."
+      note="In each port scheme, an address can be listed once in the whole network. Custom DNS entries that point to it and servers that exit from it are shown, too."
     >
       <Card>
         <div class="filters">
@@ -39,8 +39,8 @@ export function HoldersPage() {
           />
         </div>
         {ip !== '' && !isNetwork(ip) && (
-          <Empty title="This is no whole address, and no network.">
-            Expected such as 203.0.113.7, 2001:db8::7 or 203.0.113.0/24.
+          <Empty title="This isn’t a complete address or network.">
+            Examples: 203.0.113.7, 2001:db8::7 or 203.0.113.0/24.
           </Empty>
         )}
       </Card>
@@ -108,7 +108,7 @@ function List({ title, hasMore, children }: ListProps) {
       {children}
       {hasMore && (
         <p class="note" role="status">
-          {maxRows} are shown, and there are more: look for a smaller network.
+          The first {maxRows} are shown. Search a smaller network to see the rest.
         </p>
       )}
     </Card>

@@ -9,9 +9,9 @@ import { Card, Loaded } from '../ui/ui.ts';
 import { type Place, placesText, placeText } from './places.ts';
 
 const legend = [
-  { tone: 'good', text: 'nodes live, exit IPs ok' },
-  { tone: 'warn', text: 'a node lags or is lost, or an exit IP is warn' },
-  { tone: 'bad', text: 'no live node, or an exit IP is crit' },
+  { tone: 'good', text: 'nodes online, exit IPs ok' },
+  { tone: 'warn', text: 'a node lags or is offline, or an exit IP is warn' },
+  { tone: 'bad', text: 'no node online, or an exit IP is crit' },
   { tone: 'neutral', text: 'no node or exit IP yet, or one is unknown' },
 ] as const;
 const worstFirst = ['bad', 'warn', 'neutral', 'good'] as const;
@@ -50,7 +50,7 @@ export function NetworkMap({ chosen = '', onChoose }: NetworkMapProps) {
   return (
     <Card
       title="The network"
-      note="Every server, by its nodes and its exit IPs: the worse of both. A mark leads to its servers."
+      note="Every server, colored by its nodes and exit IPs, whichever is worse. Select a mark to see its servers."
     >
       <Loaded of={places} what="the places of the servers">
         {(all) => (

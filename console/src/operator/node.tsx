@@ -44,7 +44,7 @@ const certificateFact = (expiry: number): Fact => ['VPN certificate ends', <Unti
 function Unknown() {
   return (
     <Card>
-      <Empty title="The network has no such node.">It may have been revoked.</Empty>
+      <Empty title="Node not found">It may have been revoked.</Empty>
     </Card>
   );
 }
@@ -54,7 +54,7 @@ function Known({ node }: { node: Node }) {
   const { lag, faults, connections, server } = node;
   return (
     <>
-      <Card title="How it stands">
+      <Card title="Status">
         <dl class="stats">
           <Stat
             name="State"
@@ -72,10 +72,10 @@ function Known({ node }: { node: Node }) {
           >
             {lag === 0 ? 'none' : lagText(lag)}
           </Stat>
-          <Stat name="Open connections" note="requests and tunnels, as it said last">
-            {connections === null ? 'not told' : connections.toLocaleString('en')}
+          <Stat name="Open connections" note="requests and tunnels, last reported">
+            {connections === null ? 'not reported' : connections.toLocaleString('en')}
           </Stat>
-          <Stat name="Faults">{faults.length}</Stat>
+          <Stat name="Problems">{faults.length}</Stat>
         </dl>
         <DescriptionList
           of={[
@@ -89,25 +89,25 @@ function Known({ node }: { node: Node }) {
             ['Joined', dateTime(node.joined_at)],
             [
               'New connections',
-              node.drained_at === null ? 'taken' : `refused since ${dateTime(node.drained_at)}`,
+              node.drained_at === null ? 'accepted' : `refused since ${dateTime(node.drained_at)}`,
             ],
             ...(node.certificate_expiry === null ? [] : [certificateFact(node.certificate_expiry)]),
             [
-              'May report at most',
+              'Report limit',
               node.max_bytes_per_second === null
-                ? 'as the server’s setting says'
+                ? 'default'
                 : `${bytes(node.max_bytes_per_second)} a second`,
             ],
           ]}
         />
       </Card>
       <HistoryCard node={node.id} isOnline={node.live} />
-      <Card title="Faults" note="What it last said is wrong with it.">
+      <Card title="Problems" note="From its last report.">
         {faults.length === 0 ? (
-          <p class="note">There is none.</p>
+          <p class="note">None.</p>
         ) : (
           <Table
-            caption="Faults of the node"
+            caption="Problems of the node"
             columns={columns}
             rows={faults}
             keyOf={({ kind, subject }) => `${kind} ${subject}`}
@@ -119,7 +119,7 @@ function Known({ node }: { node: Node }) {
 }
 
 const columns: Array<Column<Node['faults'][number]>> = [
-  { heading: 'Fault', names: true, cell: ({ message }) => message },
+  { heading: 'Problem', names: true, cell: ({ message }) => message },
   { heading: 'Kind', cell: ({ kind }) => kind.replaceAll('_', ' ') },
   { heading: 'Of', cell: ({ subject }) => subject ?? <span class="note">the node</span> },
   { heading: 'Since', cell: ({ since }) => <Since at={since} /> },

@@ -37,18 +37,13 @@ export function NodesPage() {
     </Button>
   );
   return (
-    <Page
-      wide
-      title="Nodes"
-      note="Machines that carry the traffic of the servers."
-      actions={invite}
-    >
+    <Page wide title="Nodes" note="Machines that carry the servers’ traffic." actions={invite}>
       <Card>
         <Loaded of={nodes} what="the nodes">
           {(all) =>
             all.length === 0 ? (
-              <Empty title="No node has joined yet.">
-                Without one nothing is served: invite a node, and start its agent.
+              <Empty title="No nodes yet">
+                Servers need a node to carry traffic. Invite one, then start its agent.
               </Empty>
             ) : (
               <Nodes all={all} open={open} />
@@ -94,7 +89,7 @@ function Nodes({ all, open }: { all: readonly Node[]; open: OpenDialog }) {
       {rows.length > 0 ? (
         <NodesTable of={rows} all={all} open={open} />
       ) : (
-        <Empty title="No node fits." />
+        <Empty title="No node matches" />
       )}
     </>
   );
@@ -106,7 +101,10 @@ function Invites() {
   const invites = useRead('admin_list_invites', {});
   const { dialog, open } = useDialog();
   return (
-    <Card title="Open invitations" note="Codes that nobody has used yet; the codes are not kept.">
+    <Card
+      title="Open invitations"
+      note="Codes that haven’t been used yet. The codes themselves aren’t stored."
+    >
       <Loaded of={invites} what="the invitations">
         {(all) =>
           all.length === 0 ? (
@@ -120,7 +118,7 @@ function Invites() {
               actions={({ id, server }) => (
                 <IconButton
                   icon="remove"
-                  label={`Take back the invitation for ${server}`}
+                  label={`Cancel the invitation for ${server}`}
                   onClick={() =>
                     open((close) => <TakeBack id={id} server={server} onClose={close} />)
                   }
@@ -143,7 +141,7 @@ const inviteColumns: Column<Invite>[] = [
   },
   { heading: 'Invitation', cell: ({ id }) => <Badge tone="neutral">{id}</Badge> },
   {
-    heading: 'Works until',
+    heading: 'Expires',
     cell: ({ expiry }) => <UntilWithDate at={expiry} />,
   },
 ];
@@ -151,17 +149,15 @@ const inviteColumns: Column<Invite>[] = [
 function TakeBack({ id, server, onClose }: { id: string; server: string; onClose: () => void }) {
   return (
     <FormDialog
-      title={`Take back the invitation for ${server}?`}
-      verb="Take it back"
+      title={`Cancel the invitation for ${server}?`}
+      verb="Cancel invitation"
       onClose={onClose}
       onSubmit={async () => {
         await change('admin_remove_invite', { path: { invite: id } });
-        return `The invitation for ${server} is taken back.`;
+        return `Invitation for ${server} canceled.`;
       }}
     >
-      <p>
-        The code that was made for {server} no longer lets a machine join. Nodes that joined stay.
-      </p>
+      <p>The code for {server} stops working. Nodes that joined with it stay.</p>
     </FormDialog>
   );
 }

@@ -88,7 +88,7 @@ const columns: Column<Node>[] = [
     cell: ({ lag }) => (lag === 0 ? <span class="note nothing">none</span> : lagText(lag)),
   },
   {
-    heading: 'Faults',
+    heading: 'Problems',
     cell: ({ faults }) =>
       faults.length === 0 ? (
         <span class="note nothing">none</span>
@@ -133,7 +133,7 @@ interface NodeDialogProps {
   onClose: () => void;
 }
 
-const further = (nodes: number) => `${nodes} further ${nodes === 1 ? 'node' : 'nodes'}`;
+const further = (nodes: number) => `${nodes} other ${nodes === 1 ? 'node' : 'nodes'}`;
 
 function DrainNode({ node: { id, name, server }, others, onClose }: NodeDialogProps) {
   const open = others.filter((other) => other.live && other.drained_at === null).length;
@@ -149,11 +149,11 @@ function DrainNode({ node: { id, name, server }, others, onClose }: NodeDialogPr
     >
       <p>
         <strong>
-          New connections to it are refused, before work on its machine. Those that are open go on,
-          and the table counts them.
+          Use this before work on its machine. New connections are refused. Open ones continue, and
+          the table shows how many.
         </strong>{' '}
         {open === 0
-          ? `${server} has no other node that takes connections: clients are told to use another server, and the status of its exit IPs is crit.`
+          ? `${server} has no other node that takes connections: clients are asked to use another server, and the status of its exit IPs is crit.`
           : `${server} has ${further(open)} that ${open === 1 ? 'takes' : 'take'} connections.`}
       </p>
     </FormDialog>
@@ -190,12 +190,12 @@ function RevokeNode({ node: { id, name, server }, others, onClose }: NodeDialogP
     >
       <p>
         <strong>
-          Its token stops working and its stream closes at once. Within a minute its agent lets
-          nobody through any more, and open connections end.
+          Its token stops working and its stream closes at once. Within a minute its agent refuses
+          all connections and ends open ones.
         </strong>{' '}
         {live === 0
-          ? `${server} is left without a live node: it serves nobody until another one joins.`
-          : `${server} has ${further(live)} that ${live === 1 ? 'is' : 'are'} live.`}
+          ? `${server} then has no node online, and stops working until another one joins.`
+          : `${server} has ${further(live)} that ${live === 1 ? 'is' : 'are'} online.`}
       </p>
       <p class="note">
         It cannot be brought back; the machine can join again with a new code. If {server} has a

@@ -115,8 +115,8 @@ function useFirst(filter: NonNullable<Given<'admin_list_servers'>['query']>, isA
 }
 
 function nothingYet({ status }: Pick<Network, 'status'>) {
-  if (status.servers === 0) return 'The network has no server yet: there is nothing to look after.';
-  if (status.accounts === 0) return 'There is no account yet: nobody uses the network.';
+  if (status.servers === 0) return 'There are no servers yet.';
+  if (status.accounts === 0) return 'There are no accounts yet.';
   return undefined;
 }
 
@@ -135,11 +135,11 @@ function Figures({ network: { status, nodes: all } }: { network: Network }) {
         <Stat name="Servers">{servers.toLocaleString('en')}</Stat>
         <Stat
           name="Nodes"
-          note={nodes.all === 0 ? 'none yet' : lost === 0 ? 'all live' : `${lost} lost`}
+          note={nodes.all === 0 ? 'none yet' : lost === 0 ? 'all online' : `${lost} offline`}
         >
           {nodes.all.toLocaleString('en')}
         </Stat>
-        <Stat name="Open connections" note="as last told">
+        <Stat name="Open connections" note="last reported">
           {open.toLocaleString('en')}
         </Stat>
         <Stat
@@ -149,12 +149,12 @@ function Figures({ network: { status, nodes: all } }: { network: Network }) {
           {nodes.lagging.toLocaleString('en')}
         </Stat>
         <Stat
-          name="Faults"
+          name="Problems"
           note={
             faults.length > 0 ? (
               <Link href={addressOf(paths.operator.nodes, { state: 'faulty' })}>of live nodes</Link>
             ) : (
-              'that live nodes tell of'
+              'reported by online nodes'
             )
           }
         >
@@ -178,12 +178,12 @@ function ThisServer({ status }: { status: Status }) {
           kind={maintenance ? 'primary' : 'plain'}
           onClick={() => open((close) => <MaintenanceDialog on={!maintenance} onClose={close} />)}
         >
-          {maintenance ? 'End the maintenance …' : 'Begin maintenance …'}
+          {maintenance ? 'End maintenance …' : 'Start maintenance …'}
         </Button>
       }
     >
       <dl class="stats">
-        <Stat name="Account API" note={maintenance ? 'answers 503 to every request' : undefined}>
+        <Stat name="Account API" note={maintenance ? 'returns 503 for every request' : undefined}>
           {maintenance ? (
             <Badge tone="bad">maintenance</Badge>
           ) : (
@@ -194,7 +194,7 @@ function ThisServer({ status }: { status: Status }) {
         <Stat name="Database" note={`schema ${database.schema}`}>
           {engines[database.engine]}
         </Stat>
-        <Stat name="Revision" note="number of the last change">
+        <Stat name="Revision" note="number of the latest change">
           {database.revision.toLocaleString('en')}
         </Stat>
       </dl>
@@ -219,7 +219,7 @@ function ThisServer({ status }: { status: Status }) {
         </div>
       ) : (
         <p class="note">
-          No geo-IP database is named (EXITWARD_GEOIP): exit IPs are not looked up.
+          No geo-IP database is set (EXITWARD_GEOIP), so exit IPs aren’t looked up.
         </p>
       )}
       {dialog}
@@ -230,24 +230,24 @@ function ThisServer({ status }: { status: Status }) {
 function MaintenanceDialog({ on, onClose }: { on: boolean; onClose: () => void }) {
   return (
     <FormDialog
-      title={on ? 'Begin maintenance?' : 'End the maintenance?'}
-      verb={on ? 'Begin maintenance' : 'End the maintenance'}
+      title={on ? 'Start maintenance?' : 'End maintenance?'}
+      verb={on ? 'Start maintenance' : 'End maintenance'}
       kind={on ? 'danger' : 'primary'}
       onClose={onClose}
       onSubmit={async () => {
         await change('admin_set_maintenance', { body: { on } });
-        return on ? 'Maintenance has begun.' : 'The maintenance is over.';
+        return on ? 'Maintenance started.' : 'Maintenance ended.';
       }}
     >
       {on ? (
         <p>
-          Every request of every account to <code>/v0</code> is answered with 503 and Retry-After
-          until you end it, on all processes of the control plane. Everything else goes on: the
-          proxies on all nodes, what people do in this console, and what operators do.
+          Every request of every account to <code>/v0</code> gets 503 and Retry-After until you end
+          it, on all processes of the control plane. Everything else continues: the proxies on all
+          nodes, this console, and the work of operators.
         </p>
       ) : (
         <p>
-          Accounts can read and change their records by <code>/v0</code> again, at once.
+          Accounts can use <code>/v0</code> again at once.
         </p>
       )}
     </FormDialog>

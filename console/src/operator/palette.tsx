@@ -167,6 +167,6 @@ function useClaims(searched: string, go: Go) {
     items.push(more);
   }
   const nothing =
-    hasAddress && lookup.data?.authlist.length === 0 ? `No account lists ${ip}.` : undefined;
+    hasAddress && lookup.data?.authlist.length === 0 ? `No account lists ${ip}` : undefined;
   return { items, nothing, found: lookup, isReading: hasAddress && lookup.isFetching };
 }

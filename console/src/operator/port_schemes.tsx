@@ -118,7 +118,10 @@ function basesOf(fields: FormData): Bases {
     .map((line) => {
       const [, port, service] = /^(\d{1,5})[\s:]+(proxy|proxy-https)$/.exec(line) ?? [];
       if (port === undefined) {
-        throw invalidField('bases', `“${line}” is no port with its service, such as 10000 proxy.`);
+        throw invalidField(
+          'bases',
+          `“${line}” isn’t a port with its service. Example: 10000 proxy.`,
+        );
       }
       return { base: Number(port), service: service as Bases[number]['service'] };
     });
@@ -129,7 +132,7 @@ function PortsField({ bases }: { bases?: Bases }) {
     <LinesField
       label="Ports"
       name="bases"
-      hint="On each line the port of port base 0 and its service, proxy or proxy-https. Override ports are 500 more."
+      hint="One per line: the port for port base 0, and its service (proxy or proxy-https). Override ports are 500 higher."
       rows={4}
       defaultValue={bases && textOfBases(bases)}
       placeholder={'20000 proxy\n22000 proxy-https'}
@@ -150,7 +153,7 @@ function NewScheme({ onClose }: { onClose: () => void }) {
         return `Added the port scheme ${name}.`;
       }}
     >
-      <p>No node opens a port of it until a server is given the scheme.</p>
+      <p>No node opens its ports until a server has the scheme.</p>
       <NameField />
       <PortsField />
     </FormDialog>
@@ -179,7 +182,7 @@ function ChangeScheme({ scheme: { name, bases, accounts, servers }, onClose }: C
       <p>
         The nodes of {count(servers, 'server')} open and close ports at once.
         {accounts > 0 &&
-          ` ${count(accounts, 'account has', 'accounts have')} the scheme: its ports stay, others may come beside them.`}
+          ` ${count(accounts, 'account has', 'accounts have')} the scheme: its ports stay; you can add others.`}
       </p>
       <PortsField bases={bases} />
     </FormDialog>
@@ -194,10 +197,10 @@ function RemoveScheme({ name, onClose }: { name: string; onClose: () => void }) 
       onClose={onClose}
       onSubmit={async () => {
         await change('admin_remove_port_scheme', { path: { name } });
-        return `The port scheme ${name} is removed.`;
+        return `Port scheme ${name} removed.`;
       }}
     >
-      <p>No account and no server has it. It can be added again.</p>
+      <p>No account or server uses it. You can add it again.</p>
     </FormDialog>
   );
 }

@@ -106,7 +106,7 @@ function Nodes({ server, nodes }: { server: string; nodes: readonly Node[] }) {
   return (
     <Card title="Nodes" actions={nodes.length > 0 && invite}>
       {nodes.length === 0 ? (
-        <Empty title={`No node serves ${server} yet.`} action={invite}>
+        <Empty title={`No nodes yet`} action={invite}>
           Until one does, nothing is let through, and custom DNS entries stay pending.
         </Empty>
       ) : (
@@ -159,8 +159,7 @@ function RemoveServer({ server, nodes, onClose }: RemoveServerProps) {
     >
       {contracts > 0 && (
         <p class="banner fault">
-          {name} is on {count(contracts, 'contract')}: take it off there first. Until then it cannot
-          be removed.
+          {name} is on {count(contracts, 'contract')}. Remove it there first.
         </p>
       )}
       <p>
@@ -168,7 +167,7 @@ function RemoveServer({ server, nodes, onClose }: RemoveServerProps) {
         statuses, every custom DNS entry on it, its open invitations, and{' '}
         {count(nodes.length, 'node')}
         {nodes.length > 0 && `: ${nodes.map((node) => node.name).join(', ')}`}. What was used there
-        stays counted. This cannot be undone.
+        still counts. This can’t be undone.
       </p>
     </FormDialog>
   );

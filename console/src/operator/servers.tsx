@@ -64,7 +64,7 @@ export function ServersPage() {
   const actions = (
     <>
       <Button aria-expanded={map !== ''} onClick={() => setMap(map === '' ? 'shown' : '')}>
-        {map === '' ? 'Show the map' : 'Hide the map'}
+        {map === '' ? 'Show map' : 'Hide map'}
       </Button>
       <Button onClick={() => openLinked('import')}>Import an inventory …</Button>
       <Button kind="primary" icon="plus" onClick={() => openLinked('add')}>
@@ -73,7 +73,12 @@ export function ServersPage() {
     </>
   );
   return (
-    <Page wide title="Servers" note="The places of the network." actions={actions}>
+    <Page
+      wide
+      title="Servers"
+      note="Locations of the network, with their nodes and exit IPs."
+      actions={actions}
+    >
       {map !== '' && (
         <div class="small-map">
           <NetworkMap chosen={places} onChoose={setPlaces} />
@@ -116,9 +121,7 @@ function Servers({ open }: Pick<ReturnType<typeof useDialog>, 'open'>) {
     <Loaded of={pages.rows} what="the servers">
       {() =>
         pages.total === 0 && !of.isFiltered ? (
-          <Empty title="The network has no server yet.">
-            Add one, or import them all from a file.
-          </Empty>
+          <Empty title="No servers yet">Add one, or import them from a file.</Empty>
         ) : (
           <>
             <div class="list-head">

@@ -45,9 +45,9 @@ export function OperatorSignIn() {
           }
         />
         <CheckField
-          label="Keep it until this tab is closed"
+          label="Stay signed in until this tab is closed"
           name="keep"
-          hint="Otherwise it is forgotten when the page is loaded again."
+          hint="Otherwise you sign in again after a reload."
         />
       </Form>
     </SingleCard>
@@ -62,7 +62,10 @@ async function tryToken(token: string): Promise<void> {
 }
 
 const unknownToken = () =>
-  invalidField('token', 'the server does not know this operator token. It may have been revoked.');
+  invalidField(
+    'token',
+    'the server doesn’t recognize this operator token. It may have been revoked.',
+  );
 
 const explainToken = (error: unknown) =>
   explain(error instanceof ApiError && error.status === 401 ? unknownToken() : error);

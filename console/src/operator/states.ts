@@ -16,7 +16,7 @@ const mostLag = 10_000;
 
 export function lagText(lag: number): string {
   const changes = lag.toLocaleString('en');
-  if (lag >= mostLag) return `${changes} changes or more behind`;
+  if (lag >= mostLag) return `${changes} changes or more to apply`;
   return `${changes} ${lag === 1 ? 'change' : 'changes'} behind`;
 }
 
@@ -24,16 +24,16 @@ export function nodeState(
   node: Pick<Node, 'live' | 'lag' | 'drained_at' | 'connections' | 'is_behind'>,
 ): State {
   const { live, lag, drained_at, connections, is_behind } = node;
-  if (!live) return { tone: 'bad', text: 'lost' };
+  if (!live) return { tone: 'bad', text: 'offline' };
   // Old agents neither report open connections nor support draining.
   if (drained_at !== null && is_behind && connections === null) {
-    return { tone: 'bad', text: 'agent too old to be drained' };
+    return { tone: 'bad', text: 'agent too old to drain' };
   }
   if (drained_at !== null) {
     const open = connections ? `, ${connections} open` : '';
     return { tone: 'warn', text: `drained${open}` };
   }
-  return lag > 0 ? { tone: 'warn', text: 'lagging' } : { tone: 'good', text: 'live' };
+  return lag > 0 ? { tone: 'warn', text: 'lagging' } : { tone: 'good', text: 'online' };
 }
 
 /** The nodes that continue to serve when this one does not. */
@@ -45,11 +45,11 @@ type OfNode = Pick<Node, 'live' | 'lag' | 'drained_at'>;
 
 /** The groups of nodes that may need attention, for the overview and the filters of their page. */
 export const nodeGroups = {
-  lost: { text: 'lost', has: ({ live }: OfNode) => !live },
+  lost: { text: 'offline', has: ({ live }: OfNode) => !live },
   lagging: { text: 'lagging', has: ({ live, lag }: OfNode) => live && lag > 0 },
   drained: { text: 'drained', has: ({ live, drained_at }: OfNode) => live && drained_at !== null },
   faulty: {
-    text: 'with faults',
+    text: 'with problems',
     has: ({ live, faults }: OfNode & Pick<Node, 'faults'>) => live && faults.length > 0,
   },
 } as const;
@@ -58,21 +58,21 @@ export const nodeGroups = {
  * The groups of servers by their nodes, as the server filters them: each server is in one group.
  */
 export const serverGroups = {
-  good: 'live',
-  warn: 'a node lags, is drained or lost',
+  good: 'online',
+  warn: 'a node lags, is drained or offline',
   drained: 'drained',
-  bad: 'no live node',
+  bad: 'no node online',
   neutral: 'no node yet',
 } as const;
 
 /** The state of a server, by its nodes. */
 export function serverState({ all, live, drained, lag }: Server['nodes']): State {
   if (all === 0) return { tone: 'neutral', text: 'no node yet' };
-  if (live === 0) return { tone: 'bad', text: 'no live node' };
-  if (live < all) return { tone: 'warn', text: `${live} of ${all} nodes live` };
+  if (live === 0) return { tone: 'bad', text: 'no node online' };
+  if (live < all) return { tone: 'warn', text: `${live} of ${all} nodes online` };
   if (drained === live) return { tone: 'bad', text: 'drained' };
   if (drained > 0) return { tone: 'warn', text: `${drained} of ${live} nodes drained` };
-  return lag > 0 ? { tone: 'warn', text: lagText(lag) } : { tone: 'good', text: 'live' };
+  return lag > 0 ? { tone: 'warn', text: lagText(lag) } : { tone: 'good', text: 'online' };
 }
 
 /** From the worst. */

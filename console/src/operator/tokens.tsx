@@ -26,7 +26,7 @@ export function TokensPage() {
     <Page
       wide
       title="Operator tokens"
-      note="Whoever has one may do everything here. Give each person their own: the audit log names them by it."
+      note="An operator token gives full access. Create one for each person: the audit log shows its name."
       actions={
         <Button kind="primary" icon="plus" onClick={() => openLinked('create')}>
           Create a token
@@ -94,19 +94,19 @@ function NewToken({ onClose }: { onClose: () => void }) {
     <MakerDialog
       title="New operator token"
       titleOf={({ name }) => `Token of ${name}`}
-      verb="Create the token"
+      verb="Create token"
       make={make}
       shown={({ admin_token }) => (
         <ShownOnce
           what="the operator token"
           text={admin_token}
-          lead="Copy it now: it is not shown again, to nobody."
+          lead="Copy it now. It won’t be shown again."
           onDone={onClose}
         />
       )}
       onClose={onClose}
     >
-      <NameField label="Who will hold it" hint="The name that the audit log shows." />
+      <NameField label="Name" hint="The person’s name, as the audit log shows it." />
     </MakerDialog>
   );
 }
@@ -123,11 +123,8 @@ function RevokeToken({ token: { id, name }, onClose }: { token: Token; onClose: 
       }}
     >
       <p>
-        <strong>
-          Whoever uses the token of {name}, by this console or by the command line, is refused at
-          once.
-        </strong>{' '}
-        It cannot be brought back. If it is the one that you signed in with, you are signed out.
+        <strong>The token of {name} stops working at once</strong>, in this console and on the
+        command line. This can’t be undone. If you signed in with it, you are signed out.
       </p>
     </FormDialog>
   );

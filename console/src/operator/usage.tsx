@@ -67,7 +67,7 @@ export function UsagePage() {
   return (
     <Page
       title="Usage"
-      note="Each account in its running billing period."
+      note="Every account in its current billing period."
       actions={
         <Button icon="download" disabled={!pages.rows.data || pages.hasMore} onClick={save}>
           Download CSV
@@ -90,10 +90,10 @@ export function UsagePage() {
                 />
               </div>
               {all.length === 0 ? (
-                <Empty title="There is no account yet." />
+                <Empty title="No accounts yet" />
               ) : (
                 <LongTable
-                  caption="Usage of accounts in the running period"
+                  caption="Usage of accounts in the current period"
                   sorting={sorting}
                   filter={settled}
                   columns={columns}
@@ -164,7 +164,7 @@ function Totals({ of }: { of: readonly AccountUsage[] }) {
       <dl class="stats">
         <Stat name="All accounts">{bytes(of.reduce((sum, { usage }) => sum + usage, 0))}</Stat>
         <Stat name="Over the limit">{over.toLocaleString('en')}</Stat>
-        <Stat name="At 80 % or more">{near.toLocaleString('en')}</Stat>
+        <Stat name="80% or more">{near.toLocaleString('en')}</Stat>
       </dl>
     </Card>
   );

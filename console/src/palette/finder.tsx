@@ -49,7 +49,7 @@ export function useFinder(
   const open = (read: LoadPalette) => {
     read().then(
       (component) => setShown(() => component),
-      () => notifyError('This did not open: the server was not reached, or has been renewed.'),
+      () => notifyError('Couldn’t open this: the server is offline or has been updated. Reload.'),
     );
   };
   const find = () => open(load);

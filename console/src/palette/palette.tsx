@@ -79,8 +79,8 @@ export function Palette(props: PaletteProps) {
     else if (shown.length > 0) setChosen((active + step + shown.length) % shown.length);
   };
   const all = together(reads);
-  const usual = all.error ? '' : `Nothing is called “${typed.trim()}”.`;
-  const empty = isReading ? 'Looking …' : (nothing ?? usual);
+  const usual = all.error ? '' : `No results for “${typed.trim()}”`;
+  const empty = isReading ? 'Searching …' : (nothing ?? usual);
   let at = -1;
   return (
     <Dialog title="Find anything" look="palette" onClose={onClose}>
@@ -170,7 +170,7 @@ interface Group {
 function groupsOf(items: readonly Item[], typed: string, recent: readonly string[]): Group[] {
   if (typed.trim() !== '') {
     const matches = ranked(items, typed, recent).slice(0, maxShown);
-    return matches.length > 0 ? [{ name: 'Found', items: matches }] : [];
+    return matches.length > 0 ? [{ name: 'Results', items: matches }] : [];
   }
   const lately = recent.flatMap((key) => items.find((item) => item.key === key) ?? []);
   const common = items.filter((item) => item.isCommon && !lately.includes(item));

@@ -7,7 +7,7 @@ const shortcuts: Array<[keys: string, what: string]> = [
   [paletteKeys, 'Find anything: pages, actions, servers, users, addresses'],
   ['/', 'Search on this page'],
   ['?', 'Show the keyboard shortcuts'],
-  ['↑ ↓', 'Move in a list that was found, or in a menu'],
+  ['↑ ↓', 'Move in results or in a menu'],
   ['Esc', 'Close what is open'],
 ];
 
@@ -26,7 +26,7 @@ export function Shortcuts({ onClose }: { onClose: () => void }) {
           </div>
         ))}
       </dl>
-      <p class="note">They rest while you type in a field, and while a dialog is open.</p>
+      <p class="note">Shortcuts are off while you type in a field and while a dialog is open.</p>
     </Dialog>
   );
 }

@@ -41,19 +41,14 @@ export function AskServer({ server }: { server: OwnServer }) {
   };
   return (
     <Card
-      title="Test it"
-      note="Why was I refused? A machine of this server decides on a connection as on a real one, and sends a request of its own through the exit."
+      title="Test a connection"
+      note="See how this server would handle a connection, and why. A node also sends a test request through the exit. Nothing is billed."
     >
       <Form verb="Ask the server" kind="plain" onSubmit={ask}>
         <div class="fields">
-          <SelectField
-            label="To the port"
-            name="port"
-            initial={ports[0]?.value ?? ''}
-            options={ports}
-          />
+          <SelectField label="Port" name="port" initial={ports[0]?.value ?? ''} options={ports} />
           <TextField
-            label="Page to ask for"
+            label="Page"
             name="host"
             defaultValue="https://www.example.com/"
             spellcheck={false}
@@ -66,18 +61,18 @@ export function AskServer({ server }: { server: OwnServer }) {
             spellcheck={false}
             hint={
               ownAddress
-                ? `Your own address, ${ownAddress}, when empty.`
-                : 'Your own address when empty.'
+                ? `Leave empty for your own address, ${ownAddress}.`
+                : 'Leave empty for your own address.'
             }
           />
         </div>
         <Choice
-          label="The client signs in"
+          label="Sign in"
           shown
           value={by}
           onChoose={setBy}
           options={[
-            { value: 'address', text: 'By its address' },
+            { value: 'address', text: 'By address' },
             { value: 'token', text: 'As a user' },
           ]}
         />
@@ -99,11 +94,11 @@ function AsUser() {
         <TextField label="As user" name="user" value={ownName} readOnly />
       )}
       <TextField
-        label="With the token"
+        label="Token"
         name="token"
         type="password"
         autocomplete="off"
-        hint="A valid one of the user when empty."
+        hint="Leave empty to test with a valid token of the user."
       />
     </div>
   );

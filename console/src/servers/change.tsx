@@ -30,9 +30,9 @@ export async function addServer(scope: Scope, server: string, limit_bytes?: numb
   await putServer(scope, server, limit_bytes);
   const back = async () => {
     await takeServer(scope, server);
-    return `${server} is off the contract again.`;
+    return `${server} was removed from the contract again.`;
   };
-  notify(`${server} is on the contract.`, undoBy(back));
+  notify(`${server} added to the contract.`, undoBy(back));
 }
 
 interface Removed {
@@ -46,9 +46,9 @@ async function removeServer(scope: Scope, { server, limit_bytes }: Removed) {
   await takeServer(scope, server);
   const back = async () => {
     await putServer(scope, server, limit_bytes);
-    return `${server} is on the contract again.`;
+    return `${server} added to the contract again.`;
   };
-  notify(`${server} is off the contract.`, undoBy(back));
+  notify(`${server} removed from the contract.`, undoBy(back));
 }
 
 /** `words`: the full text, where no row names the server. */
@@ -95,18 +95,16 @@ export function RemoveDialog({ server, onClose }: RemoveDialogProps) {
     >
       <ul class="servers-endings">
         <li>Connections through its {count(server.ip_count, 'exit IP')} end at once.</li>
-        {entries === undefined && <li>Its custom DNS entries go pending.</li>}
+        {entries === undefined && <li>Its custom DNS entries become pending.</li>}
         {entries !== undefined && entries > 0 && (
           <li>
-            {`Its ${count(entries, 'custom DNS entry goes', 'custom DNS entries go')} pending, and ${entries === 1 ? 'counts' : 'count'} again when the server is back.`}
+            {`Its ${count(entries, 'custom DNS entry becomes', 'custom DNS entries become')} pending until the server is added again.`}
           </li>
         )}
         {ownLimit !== null && (
-          <li>
-            {`Its own limit of ${bytes(ownLimit)} stays: added again, the server has it again.`}
-          </li>
+          <li>{`Its own limit of ${bytes(ownLimit)} is kept for when it is added again.`}</li>
         )}
-        <li>The usage through it stays counted.</li>
+        <li>Its usage still counts.</li>
       </ul>
       <Unread of={contract} what="the contract" />
       <Unread of={overrides.rows} what="its custom DNS entries" />

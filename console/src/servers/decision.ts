@@ -14,9 +14,9 @@ export interface ReadDecision {
 }
 
 const titles = {
-  allow: ['good', 'Let in'],
-  challenge: ['warn', 'Asked for a user name and a token'],
-  deny: ['bad', 'Turned away'],
+  allow: ['good', 'Allowed'],
+  challenge: ['warn', 'Asked to sign in'],
+  deny: ['bad', 'Denied'],
 } as const satisfies Record<Decision['verdict'], readonly [string, string]>;
 
 /** The next page, by reason. */
@@ -33,7 +33,7 @@ const remedies: Record<string, ReadDecision['remedy']> = {
 
 const grounds: Record<string, string> = {
   authlist: 'its address is on the IP authlist',
-  token: 'the user name and the token fit',
+  token: 'the user name and token are valid',
 };
 
 export function readDecision(decision: Decision): ReadDecision {
@@ -51,8 +51,8 @@ export function readDecision(decision: Decision): ReadDecision {
     sentences: [
       `It counts as ${user}${ground ? `: ${ground}` : ''}.`,
       `Websites see ${exit_ip}.`,
-      ...(dial === undefined ? [] : [`By a custom DNS entry it goes to ${dial}.`]),
-      ...(checked ? [ofCheck(decision)] : ['This node is too old to send a request of its own.']),
+      ...(dial === undefined ? [] : [`A custom DNS entry sends it to ${dial}.`]),
+      ...(checked ? [ofCheck(decision)] : ['This node is too old to send a test request.']),
     ],
   };
 }
@@ -62,11 +62,11 @@ const cameThrough = ({ checked, exit_ip }: Decision) =>
 
 function ofCheck({ checked, exit_ip }: Decision): string {
   const { fault, address, milliseconds } = checked ?? {};
-  if (fault !== undefined) return `A request of the node through the exit failed: ${fault}.`;
-  const took = `A request of the node through the exit took ${milliseconds} ms`;
+  if (fault !== undefined) return `A test request through the exit failed: ${fault}.`;
+  const took = `A test request through the exit took ${milliseconds} ms`;
   return address === exit_ip
-    ? `${took} and was seen from there.`
-    : `${took}, but was seen from ${address}.`;
+    ? `${took} and arrived from there.`
+    : `${took}, but arrived from ${address}.`;
 }
 
 function sentence(text: string): string {

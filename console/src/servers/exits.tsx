@@ -38,7 +38,7 @@ export function ExitIps({ server }: { server: OwnServer }) {
         {hasPorts && (
           <p>
             On the <strong>override port</strong> your custom DNS entries count; on the normal port
-            they do not.
+            they don’t.
           </p>
         )}
         {hasGeo && (

@@ -132,7 +132,7 @@ function FilterFields({ places, filters }: FilterFieldsProps) {
         <Button
           kind="quiet"
           icon="close"
-          aria-label="Show all places again"
+          aria-label="Show all places"
           onClick={() => change({ places: '' })}
         >
           {chosenName(filters.places, places)}
@@ -152,8 +152,8 @@ function NoServers({ filters: { view, clear, change }, isNone }: NoServersProps)
   const contract = isOperator ? `the contract of ${account}` : 'your contract';
   if (!isNone) {
     return (
-      <Empty title="No server fits." action={<Button onClick={clear}>Clear the filters</Button>}>
-        The filters and what is chosen on the map count together.
+      <Empty title="No server matches" action={<Button onClick={clear}>Clear the filters</Button>}>
+        The filters and the selection on the map apply together.
       </Empty>
     );
   }
@@ -162,11 +162,11 @@ function NoServers({ filters: { view, clear, change }, isNone }: NoServersProps)
   }
   return (
     <Empty
-      title={`No server is on ${contract} yet.`}
+      title={`No servers on ${contract} yet`}
       action={<Button onClick={() => change({ view: 'others' })}>See the network</Button>}
     >
       {flags.admin
-        ? 'Add servers from the network: their exit IPs can be used at once.'
+        ? 'Add servers from the network. You can use their exit IPs at once.'
         : 'An admin of your account can add servers from the network.'}
     </Empty>
   );

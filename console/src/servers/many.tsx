@@ -34,7 +34,7 @@ export function ManyServersBar({ chosen, selection, open }: ChosenInBar<NetworkS
       selection.setAll(false);
       const back = async () => {
         await take(scope, added);
-        return `${writtenCount(added)} off the contract again.`;
+        return `${writtenCount(added)} removed from the contract again.`;
       };
       notify(`${writtenCount(added)} added to the contract.`, undoBy(back));
     } catch (error) {
@@ -61,7 +61,7 @@ export function ManyServersBar({ chosen, selection, open }: ChosenInBar<NetworkS
         </Button>
       )}
       {added.length + removed.length === 0 && (
-        <span class="note">None of them can be added: ask your provider.</span>
+        <span class="note">None of them can be added. Ask your provider.</span>
       )}
     </ChosenBar>
   );
@@ -81,9 +81,9 @@ function RemoveMany({ names, selection, onClose }: RemoveManyProps) {
     selection.setAll(false);
     const back = async () => {
       await put(scope, names);
-      return `${what} on the contract again.`;
+      return `${what} added to the contract again.`;
     };
-    notify(`${what} off the contract.`, undoBy(back));
+    notify(`${what} removed from the contract.`, undoBy(back));
   };
   return (
     <FormDialog
@@ -94,9 +94,9 @@ function RemoveMany({ names, selection, onClose }: RemoveManyProps) {
     >
       <ul class="servers-endings">
         <li>Connections through their exit IPs end at once.</li>
-        <li>Their custom DNS entries go pending, and count again when the servers are back.</li>
-        <li>Own limits stay: added again, the servers have them again.</li>
-        <li>The usage through them stays counted.</li>
+        <li>Their custom DNS entries become pending until the servers are added again.</li>
+        <li>Their own limits are kept for when they are added again.</li>
+        <li>Their usage still counts.</li>
       </ul>
     </FormDialog>
   );

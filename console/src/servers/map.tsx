@@ -36,14 +36,14 @@ export function ServerMap({ places: read, filters }: ServerMapProps) {
   };
   return (
     <Card
-      title="Where they are"
+      title="Map"
       actions={
         <Button
           kind="quiet"
           aria-expanded={isShown}
           onClick={() => setMap(isShown ? 'folded' : 'shown')}
         >
-          {isShown ? 'Fold the map' : 'Show the map'}
+          {isShown ? 'Hide map' : 'Show map'}
         </Button>
       }
     >

@@ -75,13 +75,13 @@ function Own({ server }: { server: OwnServer }) {
   const hasPorts = server.ips.some((exit) => portsOf(server, exit).length > 0);
   return (
     <>
-      <Card title="How it stands">
+      <Card title="Status">
         <dl class="stats">
           <Stat name="Exit IPs" note={<ServerStatus of={{ nodes, exits: exitsOf(server) }} />}>
             {server.ips.length}
           </Stat>
           <Stat name="Nodes" note={nodesNote(nodes)}>
-            {nodes.all > 0 ? `${nodes.live} of ${nodes.all} live` : 'none'}
+            {nodes.all > 0 ? `${nodes.live} of ${nodes.all} online` : 'none'}
           </Stat>
           {usage && (
             <>
@@ -131,8 +131,8 @@ function UsageOfServer({ server }: { server: string }) {
 }
 
 function nodesNote({ all, live }: OwnServer['nodes']): string {
-  if (all === 0) return 'No machine serves it yet.';
-  return live === all ? 'The machines that serve it.' : `${all - live} not heard of lately.`;
+  if (all === 0) return 'No node yet.';
+  return live === all ? 'Machines that carry its traffic.' : `${all - live} offline.`;
 }
 
 function Other({ row }: { row: NetworkServer }) {
@@ -142,7 +142,7 @@ function Other({ row }: { row: NetworkServer }) {
     <Card title="Not on the contract">
       <p>{facts}</p>
       {!row.can_add ? (
-        <p class="note">Your contract cannot take it on by itself: ask your provider.</p>
+        <p class="note">You can’t add it yourself. Ask your provider.</p>
       ) : flags.admin ? (
         <div class="actions">
           <AddButton server={row.server} words="Add to the contract" />
@@ -158,7 +158,7 @@ function Unknown({ name }: { name: string }) {
   return (
     <Card>
       <Empty
-        title={`The network has no server named ${name}.`}
+        title={`There is no server named ${name}.`}
         action={
           <Link class="button" href={paths.servers}>
             See all servers

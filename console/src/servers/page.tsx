@@ -42,7 +42,7 @@ function ListPage() {
       note={
         scope.isOperator
           ? contract.data && onOwnLimits(contract.data.detailed_billing)
-          : 'Open a server for its exit IPs and ports, and for settings to copy.'
+          : 'Open a server to see its exit IPs and ports, and settings to copy.'
       }
       actions={
         !scope.isOperator &&
@@ -65,5 +65,5 @@ function ListPage() {
 
 const onOwnLimits = (areCounted: boolean) =>
   areCounted
-    ? 'Own limits count: the contract has detailed server billing.'
-    : 'Own limits do not count: the contract has no detailed server billing.';
+    ? 'Own limits apply: the contract has detailed server billing.'
+    : 'Own limits don’t apply: the contract has no detailed server billing.';

@@ -88,7 +88,7 @@ export function ProxyList({ places, onClose }: ProxyListProps) {
         onChange={(event) => setOverride(event.currentTarget.checked)}
       />
       <CheckField
-        label="Also those that do not work now"
+        label="Include proxies that don’t work right now"
         name="all"
         checked={all}
         onChange={(event) => setAll(event.currentTarget.checked)}
@@ -105,7 +105,7 @@ export function ProxyList({ places, onClose }: ProxyListProps) {
       <Unread of={pages.rows} what="the servers" />
       <p class="note" role="status">
         {isNone
-          ? 'No proxy fits.'
+          ? 'No proxy matches'
           : isWhole
             ? `${count(proxies.length, 'proxy', 'proxies')}.`
             : isReading
@@ -134,7 +134,7 @@ export function ProxyList({ places, onClose }: ProxyListProps) {
         </Button>
         {!isWhole && (
           <Button busy={wanted === 'all'} onClick={() => setWanted('all')}>
-            Read all to copy
+            Load all to copy
           </Button>
         )}
         <Button onClick={onClose}>Close</Button>

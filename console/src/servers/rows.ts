@@ -27,7 +27,7 @@ export type State = keyof typeof states;
 export const stateFilters = {
   ...states,
   misplaced: 'in another country',
-  over_limit: 'over the own limit',
+  over_limit: 'over its own limit',
 } as const;
 
 export const toneOf: Record<State, Tone> = {

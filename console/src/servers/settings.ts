@@ -126,7 +126,7 @@ function selenium(way: Through, page: string): Settings {
     text: lines.join('\n'),
     ...(credentials
       ? {
-          note: 'Chrome takes no password from its options: Selenium answers when the proxy asks for it. Needs selenium 4.30 or newer.',
+          note: 'Chrome can’t take a password as an option, so Selenium answers when the proxy asks. Needs selenium 4.30 or newer.',
         }
       : {}),
   };
@@ -139,7 +139,7 @@ function chrome(way: Through, page: string): Settings {
   const bypass = isOfThisMachine(page) ? ` ${shell(bypassNothing)}` : '';
   return {
     text: `google-chrome --user-data-dir="$(mktemp -d)" --proxy-server=${shell(proxyUrl(way))}${bypass} ${shell(page)}`,
-    note: `Opens Chrome with a separate profile; your own stays as it is.${promptNote(way)}`,
+    note: `Opens Chrome with a separate profile.${promptNote(way)}`,
   };
 }
 

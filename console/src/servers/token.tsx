@@ -57,7 +57,7 @@ const { hour, day, week, month, year } = lifetimes;
 export function TokenFields({ of: { hasNone, user, choose, made, keep } }: { of: Token }) {
   const scope = useScope();
   if (hasNone) {
-    return <p class="note">No active user of the account has the proxy flag.</p>;
+    return <p class="note">The account has no active user with the proxy permission.</p>;
   }
   const make = async (fields: FormData) => {
     const body = { user, lifetime_seconds: Number(textOf(fields, 'lifetime_seconds')) };
@@ -66,7 +66,7 @@ export function TokenFields({ of: { hasNone, user, choose, made, keep } }: { of:
   return (
     <>
       <Form
-        verb={made ? 'Make another token' : 'Make a token'}
+        verb={made ? 'Create another token' : 'Create a token'}
         kind="plain"
         disabledReason={scope.readOnlyReason}
         onSubmit={make}
@@ -83,8 +83,8 @@ export function TokenFields({ of: { hasNone, user, choose, made, keep } }: { of:
       </Form>
       <p class="note" role="status">
         {made
-          ? `The token for ${made.user} works until ${dateTime(made.expiry)}. Copy what you need before you leave this page: it is not shown again.`
-          : `Put a proxy access token of ${user || 'the user'} in place of ${tokenPlace}, or make one here.`}
+          ? `The token for ${made.user} works until ${dateTime(made.expiry)}. Copy what you need before you leave this page. It won’t be shown again.`
+          : `Replace ${tokenPlace} with a proxy access token of ${user || 'the user'}, or create one here.`}
       </p>
       {made && <Copy text={made.token} what="the token" />}
     </>

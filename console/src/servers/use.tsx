@@ -29,9 +29,9 @@ const proxyNames: Record<string, string> = {
 };
 
 const unservedSentences: Partial<Record<State, string>> = {
-  no_node: 'No machine serves this server yet: these settings do not work.',
+  no_node: 'This server has no node yet: these settings don’t work.',
   not_connected:
-    'The machines of this server are not connected: these settings may not work, and changes do not reach them.',
+    'The nodes of this server are offline: these settings may not work, and changes don’t reach them.',
 };
 
 /** The defaults of the choices in the address, which does not hold the page to open. */
@@ -63,7 +63,7 @@ export function ReadySettings({ server }: { server: OwnServer }) {
   const { name, write } = programs[program];
   const { text, note } = write(way, page.trim() || 'https://www.example.com/');
   return (
-    <Card title="Settings to copy" note="For programs and browsers that are to use this server.">
+    <Card title="Settings to copy" note="For programs and browsers that use this server.">
       {missing && <p class="banner notice">{unservedSentences[missing]}</p>}
       <div class="fields">
         <SelectField
@@ -92,7 +92,7 @@ export function ReadySettings({ server }: { server: OwnServer }) {
           type="url"
           value={page}
           onInput={(event) => setPage(event.currentTarget.value)}
-          hint="Where a proxy refuses an https page, a program shows its status alone, such as 407; for an http page, its sentence too."
+          hint="If a proxy refuses an https page, programs show only its status, such as 407. For an http page they also show the reason."
         />
       </div>
       <CheckField
@@ -132,7 +132,7 @@ function OwnAddress() {
   if (!ownAddress.data) {
     return (
       <>
-        <p class="note">No password: the address must be on the IP authlist.</p>
+        <p class="note">No password. The address must be on the IP authlist.</p>
         <Unread of={ownAddress} what="your address" />
       </>
     );

@@ -35,7 +35,7 @@ export function NewApiTokenDialog({ onClose }: { onClose: () => void }) {
     <MakerDialog
       title="New API token"
       titleOf={({ name }) => `API token ${name}`}
-      verb="Make the token"
+      verb="Create token"
       make={make}
       shown={(token) => <NewApiToken token={token} onDone={onClose} />}
       onClose={onClose}
@@ -45,7 +45,7 @@ export function NewApiTokenDialog({ onClose }: { onClose: () => void }) {
         name="name"
         required
         maxLength={64}
-        hint="What uses it, so that you know later what revoking it stops."
+        hint="The program that uses it, so that you know later what revoking it stops."
       />
       <SelectField
         label="Expires"
@@ -61,10 +61,10 @@ export function NewApiTokenDialog({ onClose }: { onClose: () => void }) {
       <CheckField
         label="Read-only"
         name="read_only"
-        hint="It reads everything of the account, and changes nothing: for reports and monitoring."
+        hint="It can read everything in the account but change nothing. Use it for reports and monitoring."
         onChange={(event) => setReadOnly(event.currentTarget.checked)}
       />
-      {!readOnly && <ConfirmPassword why="For a token that is not read-only you" />}
+      {!readOnly && <ConfirmPassword why="For a token with full access, you" />}
     </MakerDialog>
   );
 }
@@ -77,13 +77,13 @@ interface NewApiTokenProps {
 function NewApiToken({ token: { api_token, viewable }, onDone }: NewApiTokenProps) {
   const { isOperator } = useScope();
   const viewing = isOperator
-    ? 'It can be viewed again later; that is audited.'
-    : 'An admin who gives the password can view it again later.';
+    ? 'You can view it again later; the audit log records that.'
+    : 'An admin can view it again later with their password.';
   return (
     <ShownOnce
       what="the token"
       text={api_token}
-      lead={viewable ? `Here it is. ${viewing}` : 'Copy it now: it is not shown again, to nobody.'}
+      lead={viewable ? `${viewing}` : 'Copy it now. It won’t be shown again.'}
       onDone={onDone}
     >
       {!isOperator && (
@@ -113,7 +113,7 @@ export function ViewApiTokenDialog({ token: { id, name }, onClose }: OfToken) {
   if (lacksPassword(scope)) {
     return (
       <Dialog title={title} onClose={onClose}>
-        <SetPasswordFirst why="To view an API token you" />
+        <SetPasswordFirst why="To view an API token, you" />
       </Dialog>
     );
   }
@@ -144,8 +144,8 @@ export function ViewApiTokenDialog({ token: { id, name }, onClose }: OfToken) {
       onClose={onClose}
     >
       <p>
-        Whoever has this token can do with the account what it allows. That you viewed it is noted
-        in the account’s activity.
+        Anyone with this token has its access to the account. The account’s activity shows that you
+        viewed it.
       </p>
       {!scope.isOperator && <PasswordField label="Your password" />}
     </MakerDialog>
@@ -170,7 +170,7 @@ export function RevokeApiTokenDialog({ token, onClose }: OfToken) {
         <strong>
           Requests with the {read_only ? 'read-only ' : ''}API token {name} get 401 at once.
         </strong>{' '}
-        It cannot be brought back; programs that use it need another one.
+        This can’t be undone. Programs that use it need a new token.
       </p>
       <p class="note">
         {last_used_at === null ? (

@@ -79,11 +79,11 @@ function Use() {
   const { origin } = location;
   return (
     <Card
-      title="How one is used"
+      title="Using a token"
       note={
         <>
-          By HTTP Basic, with <code>TOKEN</code> for the token itself.{' '}
-          <a href="/docs">Read and try the whole interface</a>.
+          With HTTP Basic authentication. Replace <code>TOKEN</code> with the token.{' '}
+          <a href="/docs">API reference</a>.
         </>
       }
     >
@@ -104,7 +104,7 @@ function Use() {
         <div class="stack-tight">
           <h3>Command line</h3>
           <p class="note">
-            <code>exw</code> asks for the token once, and keeps it.
+            <code>exw</code> asks for the token once and stores it.
           </p>
           <Copy text={`exw login --url ${origin}`} what="the exw line" />
         </div>

@@ -58,7 +58,7 @@ export function CopyButton({ text, what, inWords = false }: CopyButtonProps) {
       )}
       <span role="status" class={state === 'failed' ? 'hint' : 'visually-hidden'}>
         {state === 'copied' && `Copied ${what}.`}
-        {state === 'failed' && 'The browser did not allow it; select the text and copy it.'}
+        {state === 'failed' && 'The browser didn’t allow it. Select the text and copy it.'}
       </span>
     </>
   );

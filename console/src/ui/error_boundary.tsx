@@ -24,11 +24,11 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, { failed: boole
     if (!failed) return children;
     return (
       <main class="page" id="main" role="alert">
-        <h1>This page met an error</h1>
-        <p>It is an error of the page itself; what you did on it before was not undone.</p>
+        <h1>Something went wrong</h1>
+        <p>This page has an error. Your earlier changes are saved.</p>
         <p>
           <button type="button" class="button primary" onClick={() => location.reload()}>
-            Reload the page
+            Reload
           </button>
         </p>
       </main>

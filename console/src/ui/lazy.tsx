@@ -41,7 +41,7 @@ export function lazy<P extends object>(
 
 function Failed({ reached }: { reached: boolean | undefined }) {
   return (
-    <Page title="This page did not open">
+    <Page title="Couldn’t open this page">
       <p role="alert">{reached === undefined ? unknown : reached ? renewed : away}</p>
       {/* While the server is offline, a reload would leave an empty page. */}
       {reached !== false && (
@@ -55,6 +55,6 @@ function Failed({ reached }: { reached: boolean | undefined }) {
   );
 }
 
-const away = 'The server cannot be reached. The page opens by itself when it is back.';
-const renewed = 'The server seems to have been renewed since this console was opened; reload it.';
-const unknown = 'The server was not reached, or has been renewed since this console was opened.';
+const away = 'Couldn’t reach the server. The page opens once it is back.';
+const renewed = 'The server was updated since you opened this console. Reload it.';
+const unknown = 'The server is offline, or was updated since you opened this console.';

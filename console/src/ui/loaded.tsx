@@ -30,7 +30,7 @@ export function Loaded<T>({ of, what, children }: LoadedProps<T>) {
           <p
             class="fault banner"
             role="alert"
-          >{`${explain(error).sentence} What you see may be old.`}</p>
+          >{`${explain(error).sentence} What you see may be out of date.`}</p>
         )}
         {children(data)}
       </>
@@ -39,13 +39,13 @@ export function Loaded<T>({ of, what, children }: LoadedProps<T>) {
   if (error) {
     return (
       <div class="empty" role="alert">
-        <p class="empty-title">{`Could not read ${what}.`}</p>
+        <p class="empty-title">{`Couldn’t load ${what}.`}</p>
         <p>{explain(error).sentence}</p>
         <Button onClick={() => void refetch()}>Try again</Button>
       </div>
     );
   }
-  return <Loading>{`Reading ${what} …`}</Loading>;
+  return <Loading>{`Loading ${what} …`}</Loading>;
 }
 
 /** Shows what could not be read, while the rest is shown. */

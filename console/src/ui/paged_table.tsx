@@ -60,13 +60,13 @@ interface ChosenBarProps {
 export function ChosenBar({ selection, children }: ChosenBarProps) {
   const { size } = selection.keys;
   return (
-    <section class="chosen-bar" aria-label="Chosen rows" hidden={size === 0}>
-      <p role="status">{size > 0 && `${number(size)} chosen`}</p>
+    <section class="chosen-bar" aria-label="Selected rows" hidden={size === 0}>
+      <p role="status">{size > 0 && `${number(size)} selected`}</p>
       {size > 0 && (
         <div class="actions">
           {children}
           <Button kind="quiet" onClick={() => selection.setAll(false)}>
-            Choose none
+            Clear
           </Button>
         </div>
       )}

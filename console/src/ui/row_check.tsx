@@ -15,7 +15,7 @@ export function AllCheck({ selection, rows }: { selection: Selection; rows: numb
       <input
         ref={input}
         type="checkbox"
-        aria-label="Choose all rows that are shown"
+        aria-label="Select all rows shown"
         checked={isAll}
         onChange={(event) => selection.setAll(event.currentTarget.checked)}
       />

@@ -80,7 +80,7 @@ export function Table<T>(props: TableProps<T>) {
             >
               {selection && (
                 <td class="check-cell">
-                  <RowCheck selection={selection} of={keyOf(row)} label={`Choose ${nameOf(row)}`} />
+                  <RowCheck selection={selection} of={keyOf(row)} label={`Select ${nameOf(row)}`} />
                 </td>
               )}
               {columns.map((column) => {

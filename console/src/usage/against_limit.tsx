@@ -25,13 +25,13 @@ export function AgainstLimit({ contract, report }: AgainstLimitProps) {
     return { ahead, lines: linesOf(periodPoints({ period, days, now: minute, ahead })) };
   }, [contract, report, minute]);
   const soFar = `${bytes(period.usage)} of ${bytes(period.limit)} used`;
-  const to = ahead ? `, about ${bytes(ahead.usage)} by ${utcDate(period.end)} at this pace` : '';
+  const to = ahead ? `, on track for ${bytes(ahead.usage)} by ${utcDate(period.end)}` : '';
   const part =
     ahead && period.limit > 0 ? ` (${percent(ahead.usage / period.limit)} of the limit)` : '';
   const reached = ahead?.limit_reached_at;
   const sentence = `${soFar}${to}${part}.${reached === undefined ? '' : ` The limit would be reached on ${utcDate(reached)}.`}`;
   return (
-    <Card title="Against the limit" note={sentence}>
+    <Card title="Usage vs. limit" note={sentence}>
       <LineChart label={sentence} of={lines} value={bytes} time={utcDate} />
     </Card>
   );
@@ -44,7 +44,7 @@ function linesOf({ times, used, projected, limit }: PeriodPoints): Lines {
   const max = Math.max(0, ...[...used, ...projected].map((value) => value ?? 0));
   const lines = [
     { name: 'Used', variable: '--series-0', values: used },
-    { name: 'At this pace', variable: '--series-2', values: projected, isDashed: true },
+    { name: 'Projected', variable: '--series-2', values: projected, isDashed: true },
   ];
   const isInReach = max === 0 || limit <= reach * max;
   const values = times.map(() => limit);

@@ -101,7 +101,7 @@ export function OverTimeCard({ report: daily, query, servers }: OverTimeCardProp
               open={numbers !== ''}
               onToggle={({ currentTarget }) => setNumbers(currentTarget.open ? 'shown' : '')}
             >
-              <summary>The same numbers as a table</summary>
+              <summary>Show as table</summary>
               <Table
                 caption={`Usage by ${by}, UTC`}
                 rows={parts.toReversed()}

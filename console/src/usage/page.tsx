@@ -38,7 +38,7 @@ export function UsagePage() {
   const allServers = useReadIn(scope, 'get_usage', { query: { ...span, by: 'server' } }, enabled);
   const allUsers = useReadIn(scope, 'get_usage', { query: { ...span, by: 'user' } }, enabled);
   return (
-    <Page title="Usage" note="Traffic of the whole account, counted by the hour. Days are UTC.">
+    <Page title="Usage" note="Traffic of the account, counted hourly. Days are UTC.">
       <FilterFields
         filters={filters}
         onChange={change}
@@ -125,7 +125,7 @@ function Totals({ report }: { report: Report }) {
         </Stat>
         <Stat name="Down">{bytes(report.down)}</Stat>
         <Stat name="Up">{bytes(report.up)}</Stat>
-        <Stat name="A day, on average" note={count(days.length, 'day')}>
+        <Stat name="Daily average" note={count(days.length, 'day')}>
           {bytes(report.total / days.length)}
         </Stat>
         <Stat name="Busiest day" note={busiest.total > 0 ? writtenDay(busiest.start) : undefined}>

@@ -40,7 +40,7 @@ export function SharesCard({ by, report, onChoose }: SharesCardProps) {
       }
     >
       {rows.length === 0 ? (
-        <Empty title="No traffic in these days." />
+        <Empty title="No traffic in this period" />
       ) : (
         <div class="shares">
           <Table

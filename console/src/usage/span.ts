@@ -13,7 +13,7 @@ export const spanNames = {
   7: 'Last 7 days',
   30: 'Last 30 days',
   90: 'Last 90 days',
-  own: 'Own dates',
+  own: 'Custom range',
 } as const;
 
 export interface Choice {
@@ -49,15 +49,15 @@ export function spanOf(
   if (/^\d+$/.test(name)) return { from: daysBack(now, Number(name)) };
   if (name !== 'own') {
     const period = earlier.find((candidate) => nameOfPeriod(candidate) === name);
-    return period ? spanOfPeriod(period, start) : { wrong: 'There was no such billing period.' };
+    return period ? spanOfPeriod(period, start) : { wrong: 'There is no such billing period.' };
   }
   const from = parseIsoDay(first);
   const to = parseIsoDay(last);
-  if (from === undefined || to === undefined) return { wrong: 'Choose a first and a last day.' };
+  if (from === undefined || to === undefined) return { wrong: 'Select a first and a last day.' };
   if (from > to) return { wrong: 'The first day is after the last.' };
-  if (from > startOfDay(now)) return { wrong: 'The first day is still to come.' };
+  if (from > startOfDay(now)) return { wrong: 'The first day is in the future.' };
   if (from < startOfDay(start)) {
-    return { wrong: `Nothing was counted before ${writtenDay(start)}, when the contract began.` };
+    return { wrong: `There is no usage before ${writtenDay(start)}, when the contract began.` };
   }
   return { from, to: to + daySeconds };
 }

@@ -51,7 +51,7 @@ export function UserActions({ user, open, openLinked }: UserActionsProps) {
       !readOnlyReason &&
       item('VPN profile', 'lock', VpnProfileDialog),
     flags.admin && active && item('Invite to sign in', 'link', InviteDialog),
-    isOperator && active && item('Link that signs in', 'lock', SignInLinkDialog),
+    isOperator && active && item('Sign-in link', 'lock', SignInLinkDialog),
     item('Invalidate all tokens', 'tokens', InvalidateTokensDialog, true),
     flags.admin &&
       sign_in.sessions > 0 &&

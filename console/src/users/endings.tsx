@@ -20,19 +20,20 @@ export function InvalidateTokensDialog({ user, onClose }: EndingProps) {
       onClose={onClose}
       onSubmit={async () => {
         await changeIn(scope, 'raise_token_version', { path: { user: name } });
-        return `All proxy access tokens and VPN passwords of ${name} made so far are invalid.`;
+        return `All proxy access tokens and VPN passwords of ${name} are now invalid.`;
       }}
     >
       <p>
         <strong>
-          Every proxy access token made for {name} so far stops working at once, on all servers.
+          All current proxy access tokens and VPN passwords of {name} stop working at once, on all
+          servers,
         </strong>{' '}
-        So does every VPN password of {name}, and open tunnels end. Programs that use a token need a
-        new one, devices another profile. This cannot be undone.
+        and open tunnels end. Programs need a new token, and devices a new VPN profile. This can’t
+        be undone.
       </p>
       <p class="note">
         The user’s token_version rises from {user.token_version} to {user.token_version + 1}.
-        Authlist entries, and the sign-in to this console, stay as they are.
+        Authlist entries and the sign-in to this console don’t change.
       </p>
     </FormDialog>
   );
@@ -53,9 +54,9 @@ export function EndSessionsDialog({ user, onClose }: EndingProps) {
     >
       <p>
         {name === scope.user
-          ? 'You are signed out everywhere, here too, and can sign in again.'
+          ? 'You’re signed out everywhere, including here, and can sign in again.'
           : `${name} is signed out in every browser, and can sign in again.`}{' '}
-        Proxy access tokens go on working.
+        Proxy access tokens keep working.
       </p>
     </FormDialog>
   );
@@ -114,9 +115,9 @@ export function ResetSignInDialog({ user, onClose }: EndingProps) {
       </ul>
       <p>
         {name === scope.user
-          ? 'That is you: you are signed out now, and only another admin’s invitation lets you in again.'
-          : `${name} can sign in again only by a new invitation.`}{' '}
-        Proxy access tokens go on working.
+          ? 'This is you: you’ll be signed out, and need another admin’s invitation to sign in again.'
+          : `${name} needs a new invitation to sign in again.`}{' '}
+        Proxy access tokens keep working.
       </p>
     </FormDialog>
   );

@@ -15,12 +15,12 @@ export type User = AccountResponse<'list_users'>[number];
 const permissions = [
   {
     flag: 'proxy',
-    hint: 'Uses the proxies, and makes own proxy access tokens and authlist entries.',
+    hint: 'Uses the proxies, and creates their own proxy access tokens and authlist entries.',
   },
-  { flag: 'billing', hint: 'Sees the contract, and what was used of it.' },
+  { flag: 'billing', hint: 'Sees the contract and its usage.' },
   {
     flag: 'admin',
-    hint: 'Manages everything of the account: users, tokens, servers, authlist and custom DNS.',
+    hint: 'Manages the account: users, tokens, servers, authlist and custom DNS.',
   },
 ] as const;
 
@@ -44,8 +44,8 @@ export function AddUserDialog({ onClose, onAdded }: AddUserDialogProps) {
   return (
     <Dialog title="Add a user" onClose={onClose}>
       <Form verb="Add the user" onSubmit={add} onCancel={onClose}>
-        <NameField hint="What the user signs in with, here and at the proxies; it stays." />
-        <DisplayNameField hint="Shown in lists; the name when left out." />
+        <NameField hint="For signing in, here and at the proxies. It can’t be changed later." />
+        <DisplayNameField hint="Shown in lists. Default: the name." />
         <FlagFields />
       </Form>
     </Dialog>
@@ -94,12 +94,12 @@ export function ChangeUserDialog({ user, onClose }: { user: User; onClose: () =>
           defaultChecked={user.active}
           hint={
             isSelf
-              ? 'Off: you are signed out at once, and your tokens and authlist entries give no access.'
-              : 'Off: cannot sign in, and tokens and authlist entries give no access. Users are never deleted.'
+              ? 'If off, you’re signed out at once, and your tokens and authlist entries stop working.'
+              : 'If off, the user can’t sign in, and their tokens and authlist entries stop working. Users are never deleted.'
           }
         />
       </div>
-      {makesAdmin && <ConfirmPassword why="To make an admin of a user you" />}
+      {makesAdmin && <ConfirmPassword why="To make a user an admin, you" />}
     </FormDialog>
   );
 }
@@ -114,7 +114,7 @@ function FlagFields({ of, isSelf = false }: { of?: User['flags']; isSelf?: boole
   const wrong = fault?.field === 'flags' ? fault.sentence : undefined;
   return (
     <fieldset name="flags" aria-describedby={wrong ? id : undefined}>
-      <legend>May do</legend>
+      <legend>Permissions</legend>
       {permissions.map(({ flag, hint }) => (
         <CheckField
           key={flag}
@@ -122,7 +122,7 @@ function FlagFields({ of, isSelf = false }: { of?: User['flags']; isSelf?: boole
           name={flag}
           hint={
             flag === 'admin' && isSelf
-              ? `${hint} Without it you cannot give it back to yourself.`
+              ? `${hint} Without it you can’t give it back to yourself.`
               : hint
           }
           defaultChecked={of?.[flag] ?? (of === undefined && flag === 'proxy')}

@@ -27,7 +27,7 @@ export function InviteDialog({ user, isNew = false, onClose }: InviteDialogProps
     return (
       <Dialog title={title} onClose={onClose}>
         {proxiesWork}
-        <SetPasswordFirst why="To invite a user you" />
+        <SetPasswordFirst why="To invite a user, you" />
       </Dialog>
     );
   }
@@ -41,7 +41,7 @@ export function InviteDialog({ user, isNew = false, onClose }: InviteDialogProps
   return (
     <MakerDialog
       title={title}
-      verb="Make the link"
+      verb="Create link"
       make={invite}
       onClose={onClose}
       shown={({ url, expiry }) => (
@@ -50,8 +50,8 @@ export function InviteDialog({ user, isNew = false, onClose }: InviteDialogProps
           text={url}
           lead={
             <>
-              Send this link to {name}, by a way that others do not read. It works once, until{' '}
-              {dateTime(expiry)}, and is not shown again.
+              Send this link to {name} over a private channel. It works once, until{' '}
+              {dateTime(expiry)}, and won’t be shown again.
             </>
           }
           onDone={onClose}
@@ -60,7 +60,7 @@ export function InviteDialog({ user, isNew = false, onClose }: InviteDialogProps
     >
       {proxiesWork}
       <p>
-        You get a link that you hand on. Whoever opens it within 7 days sets the password of{' '}
+        You get a link to pass on. Within 7 days, it lets one person set the password of{' '}
         <strong>{name}</strong> and is signed in.
       </p>
       {sign_in.invited_until !== null && (
@@ -72,7 +72,7 @@ export function InviteDialog({ user, isNew = false, onClose }: InviteDialogProps
         <p class="banner notice">
           The present password works until the link is used; then a new one is set, and open
           sessions end.
-          {sign_in.second_factor && ' The second factor stays, and is asked for.'}
+          {sign_in.second_factor && ' The second factor is still required.'}
         </p>
       )}
       {!scope.isOperator && <PasswordField label="Your password" />}

@@ -58,7 +58,7 @@ function useChange({ chosen, selection }: Chosen<User>) {
     done: (what: string) => string,
   ) => {
     const changed = chosen.filter(differs);
-    if (changed.length === 0) return notify('They are so already: nothing was changed.');
+    if (changed.length === 0) return notify('Nothing to change.');
     const users = changed.map(({ id }) => ({ id, ...to }));
     await changeIn(scope, 'change_users', { body: { users, ...confirmationOf(fields) } });
     selection.setAll(false);
@@ -104,10 +104,10 @@ function ChangeActive({ active, onClose, ...many }: ChosenInDialog<User> & { act
     >
       <p>
         {active
-          ? 'They can sign in again, and their tokens and authlist entries give access.'
-          : 'They are signed out and cannot sign in; their tokens and authlist entries give no access, and their invitations end.'}
+          ? 'They can sign in again, and their tokens and authlist entries work.'
+          : 'They are signed out and can’t sign in. Their tokens and authlist entries stop working, and their invitations end.'}
       </p>
-      {makesAdmin && <ConfirmPassword why="To make an admin of a user you" />}
+      {makesAdmin && <ConfirmPassword why="To make a user an admin, you" />}
     </FormDialog>
   );
 }
@@ -139,17 +139,17 @@ function ChangePermission({ onClose, ...many }: ChosenInDialog<User>) {
           { flags: { [name]: has } },
           { flags: { [name]: !has } },
           fields,
-          (changed) => `${name} ${has ? 'given to' : 'taken from'} ${changed}.`,
+          (changed) => `${name} ${has ? 'given to' : 'removed from'} ${changed}.`,
         );
       }}
     >
       <div class="fields">
         <SelectField
-          label="What to do"
+          label="Action"
           name="gives"
           value={gives}
           onInput={setGives}
-          options={optionsIn({ give: 'Give it', take: 'Take it away' })}
+          options={optionsIn({ give: 'Give', take: 'Remove' })}
         />
         <SelectField
           label="Permission"
@@ -159,7 +159,7 @@ function ChangePermission({ onClose, ...many }: ChosenInDialog<User>) {
           options={flags}
         />
       </div>
-      {makesAdmin && <ConfirmPassword why="To make an admin of a user you" />}
+      {makesAdmin && <ConfirmPassword why="To make a user an admin, you" />}
     </FormDialog>
   );
 }
@@ -182,8 +182,8 @@ function EndSessions({ chosen, selection, onClose }: ChosenInDialog<User>) {
       }}
     >
       <p>
-        They are signed out in every browser{isSelf && ', you here too'}, and can sign in again.
-        Proxy access tokens go on working.
+        They are signed out in every browser{isSelf && ', including you here'}, and can sign in
+        again. Proxy access tokens keep working.
       </p>
     </FormDialog>
   );

@@ -117,10 +117,9 @@ export function UsersPage() {
       </FilteredList>
       <Card title="Proxy access tokens">
         <p>
-          A token is shown when it is made, and then never again: it is signed, not stored, so there
-          is no list of them. <strong>Invalidate all tokens</strong> when one may have leaked; every
-          token made for that user so far then stops working at once, on all servers, and so does
-          every VPN password.
+          A token is shown only when you create it: it is signed, not stored, so there is no list.{' '}
+          <strong>Invalidate all tokens</strong> when one may have leaked; every token made for that
+          user so far then stops working at once, on all servers, and so does every VPN password.
         </p>
       </Card>
       {dialog}
@@ -149,7 +148,7 @@ const columnsOf = (ownName: string | undefined): Array<Column<User>> => [
     ),
   },
   {
-    heading: 'May do',
+    heading: 'Permissions',
     sort: 'flags',
     cell: ({ flags, active }) => (
       <span class="badges">
@@ -159,7 +158,7 @@ const columnsOf = (ownName: string | undefined): Array<Column<User>> => [
             {flag}
           </Badge>
         ))}
-        {flagsOf(flags).length === 0 && <span class="note">nothing yet</span>}
+        {flagsOf(flags).length === 0 && <span class="note">None</span>}
       </span>
     ),
   },
@@ -186,7 +185,7 @@ function SignIn(facts: User['sign_in']) {
     : last_sign_in_at === null
       ? 'Not set up'
       : sessions > 0
-        ? 'By a link, no password'
+        ? 'Signed in with a link, no password'
         : 'No password';
   const isKnown = has_password || last_sign_in_at !== null;
   return (

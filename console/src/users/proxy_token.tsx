@@ -23,20 +23,20 @@ export function ProxyTokenDialog({ user: { name }, onClose }: { user: User; onCl
   return (
     <MakerDialog
       title={`New proxy access token for ${name}`}
-      verb="Make the token"
+      verb="Create token"
       make={make}
       shown={(token) => <NewToken token={token} onDone={onClose} />}
       onClose={onClose}
     >
       <p>
-        It is the password of <strong>{name}</strong> at the proxies, for programs and browsers. A
-        user may have many: one for each program makes them easy to replace.
+        Programs and browsers use it as the password of <strong>{name}</strong> at the proxies.
+        Create one for each program, so that each is easy to replace.
       </p>
       <SelectField
         label="Lifetime"
         name="lifetime_seconds"
         options={[
-          { value: '', text: `As the contract says${usual}` },
+          { value: '', text: `Default of the contract${usual}` },
           ...lifetimeOptions(hour, day, week, month, quarter, year),
         ]}
       />
@@ -57,11 +57,11 @@ function NewToken({ token, onDone }: { token: ProxyToken; onDone: () => void }) 
     <ShownOnce
       what="the token"
       text={token.token}
-      lead={`Works until ${dateTime(token.expiry)}. It is not shown again: copy it now.`}
+      lead={`Works until ${dateTime(token.expiry)}. Copy it now; it won’t be shown again.`}
       onDone={onDone}
     >
       <div class="stack-tight">
-        <h3>As user and password in one</h3>
+        <h3>User and password together</h3>
         <Copy text={pair} shown={shownPair} what="user and token" />
       </div>
       <div class="stack-tight">
@@ -70,11 +70,7 @@ function NewToken({ token, onDone }: { token: ProxyToken; onDone: () => void }) 
           <Copy text={curlWith(pair)} shown={curlWith(shownPair)} what="the curl line" />
         ) : (
           <Loaded of={reading} what="the servers">
-            {() => (
-              <p class="note">
-                There is no server on the contract yet that it could be tried with.
-              </p>
-            )}
+            {() => <p class="note">There is no server on the contract yet to try it with.</p>}
           </Loaded>
         )}
       </div>

@@ -15,7 +15,7 @@ export function SignInLinkDialog({ user, onClose }: { user: User; onClose: () =>
   return (
     <MakerDialog
       title={`Sign-in link for ${name}`}
-      verb="Make the link"
+      verb="Create link"
       make={(fields) =>
         change('admin_create_sign_in_link', {
           path: { account, user: name },
@@ -27,7 +27,7 @@ export function SignInLinkDialog({ user, onClose }: { user: User; onClose: () =>
         <ShownOnce
           what="the link"
           text={url}
-          lead={`Whoever opens this link is signed in as ${name} of ${account}. It works once, until ${dateTime(expiry)}, and is not shown again.`}
+          lead={`This link signs in as ${name} of ${account}. It works once, until ${dateTime(expiry)}, and won’t be shown again.`}
           onDone={onClose}
         />
       )}
@@ -37,10 +37,10 @@ export function SignInLinkDialog({ user, onClose }: { user: User; onClose: () =>
         factor.
       </p>
       <p class="banner notice">
-        It is audited: the account’s own activity shows that you made it, and what is done with it.
+        The account’s activity shows that you created it, and what is done with it.
       </p>
       <SelectField
-        label="Works for"
+        label="Valid for"
         name="lifetime_seconds"
         options={lifetimeOptions(15 * minuteSeconds, lifetimes.hour, lifetimes.day)}
       />

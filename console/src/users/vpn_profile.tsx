@@ -24,7 +24,7 @@ const formats: Record<ProfileFile['format'], { name: string; how: string; type: 
   },
   windows: {
     name: 'Windows 10 and 11',
-    how: 'Run it with PowerShell. Windows asks for login and password: they are below.',
+    how: 'Run it with PowerShell. Windows asks for the login and password below.',
     type: 'text/plain',
   },
   android: {
@@ -34,7 +34,7 @@ const formats: Record<ProfileFile['format'], { name: string; how: string; type: 
   },
   networkmanager: {
     name: 'Linux with NetworkManager',
-    how: 'Run it with sh. NetworkManager asks for the password: it is below.',
+    how: 'Run it with sh. NetworkManager asks for the password below.',
     type: 'text/plain',
   },
   strongswan: {
@@ -75,14 +75,14 @@ export function VpnProfileDialog({ user: { name }, onClose }: { user: User; onCl
   return (
     <MakerDialog
       title={`VPN profile for ${name}`}
-      verb="Make the profile"
+      verb="Create profile"
       make={make}
       shown={(profile) => <Made profile={profile} onDone={onClose} />}
       onClose={onClose}
     >
       <p>
-        It has all that the devices of <strong>{name}</strong> need for the VPN. Its passwords are
-        derived, not stored: they are the same each time, and another one for each server.
+        It has everything that devices of <strong>{name}</strong> need for the VPN. Passwords are
+        derived, not stored: each server has its own, and it stays the same.
       </p>
       <SuggestField
         label="Server"
@@ -90,7 +90,7 @@ export function VpnProfileDialog({ user: { name }, onClose }: { user: User; onCl
         what="the servers"
         value={chosen}
         onInput={setChosen}
-        others={[{ value: '', text: 'All that have a VPN' }]}
+        others={[{ value: '', text: 'All servers with a VPN' }]}
         useChoices={useVpnServerChoices}
       />
       <Unread of={server} what="the exits of the server" />
@@ -125,7 +125,7 @@ function Made({ profile, onDone }: { profile: VpnProfile; onDone: () => void }) 
           {expiry === null
             ? 'The passwords work until all tokens of the user are invalidated.'
             : `The passwords work until ${dateTime(expiry)}.`}{' '}
-          Most files hold one: keep them as you keep a password.
+          Most files contain one. Store them as you would a password.
         </>
       }
       onDone={onDone}
@@ -138,10 +138,10 @@ function Made({ profile, onDone }: { profile: VpnProfile; onDone: () => void }) 
         />
       ))}
       <div class="stack-tight">
-        <h3>To type by hand</h3>
+        <h3>Manual setup</h3>
         {servers.length > 1 && (
           <SelectField
-            label="At the server"
+            label="Server"
             name="shown"
             value={shown}
             onInput={setShown}
@@ -151,7 +151,7 @@ function Made({ profile, onDone }: { profile: VpnProfile; onDone: () => void }) 
         {values && (
           <>
             <Value name="Address" text={values.exit_ip} />
-            <Value name="Name of the server (remote ID)" text={values.hostname} />
+            <Value name="Server name (remote ID)" text={values.hostname} />
             <Value name="Login (user name)" text={login} />
             <Value name="Password" text={values.password} />
             {values.shared_key && <Value name="Shared key (PSK)" text={values.shared_key} />}
@@ -184,7 +184,7 @@ function Files({ format, files }: { format: ProfileFile['format']; files: Profil
         <div class="row">{buttons}</div>
       ) : (
         <details>
-          <summary>A file for each server</summary>
+          <summary>One file per server</summary>
           <div class="row">{buttons}</div>
         </details>
       )}

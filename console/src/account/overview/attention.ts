@@ -24,7 +24,7 @@ function ofContract({ contract, now }: Known): Item[] {
       key: 'suspended',
       tone: 'bad',
       sentence:
-        'The contract is suspended: nothing is let through, and nothing can be changed. Ask your provider.',
+        'Your contract is suspended: connections are refused and nothing can be changed. Ask your provider.',
     });
   }
   const remainingSeconds = contract.expiry - now;
@@ -32,7 +32,7 @@ function ofContract({ contract, now }: Known): Item[] {
     items.push({
       key: 'expired',
       tone: 'bad',
-      sentence: `The contract ended on ${date(contract.expiry)}: nothing is let through. Ask your provider to renew it.`,
+      sentence: `The contract ended on ${date(contract.expiry)}: connections are refused. Ask your provider to renew it.`,
     });
   } else if (remainingSeconds <= contractEndsSoon_seconds) {
     items.push({
@@ -48,19 +48,19 @@ function ofLimit({ contract, seesUsage, forecast, servers = {}, now }: Known): I
   if (!contract) return [];
   const items: Item[] = [];
   const { period, on_limit } = contract;
-  const follows = on_limit === 'refuse' ? 'connections are refused' : 'what is over it is billed';
+  const follows = on_limit === 'refuse' ? 'connections are refused' : 'extra traffic is billed';
   if (contract.over_limit) {
     items.push({
       key: 'over',
       tone: 'bad',
-      sentence: `The limit of ${seesUsage ? bytes(period.limit) : 'the contract'} is used up: ${follows} until the next period begins ${fromNow(period.end, now)}.`,
+      sentence: `The limit${seesUsage ? ` of ${bytes(period.limit)}` : ''} is used up: ${follows} until the next period begins ${fromNow(period.end, now)}.`,
       ...(seesUsage && { link: usage }),
     });
   } else if (forecast?.limit_reached_at !== undefined) {
     items.push({
       key: 'forecast',
       tone: 'warn',
-      sentence: `At this pace the limit of ${bytes(period.limit)} is reached ${fromNow(forecast.limit_reached_at, now)}, before the period ends; then ${follows}.`,
+      sentence: `You’re on track to reach the limit of ${bytes(period.limit)} ${fromNow(forecast.limit_reached_at, now)}, before the period ends. Then ${follows}.`,
       link: usage,
     });
   }
@@ -70,7 +70,7 @@ function ofLimit({ contract, seesUsage, forecast, servers = {}, now }: Known): I
     items.push({
       key: 'over-server',
       tone: 'bad',
-      sentence: `The own limit of ${named(names, over.found)} is used up: ${follows} there.`,
+      sentence: `${named(names, over.found)} reached ${over.found === 1 ? 'its' : 'their'} own limit: ${follows} there.`,
       link: { path: addressOf(paths.servers, { state: 'over_limit' }), text: 'Servers' },
     });
   }
@@ -99,8 +99,8 @@ function ofTokens({ tokensOver: over, tokensEnding: ending, now }: Known): Item[
       tone: 'warn',
       sentence:
         ending.found === 1
-          ? `The API token ${first?.name} ends ${fromNow(first?.expiry ?? now, now)}; what uses it stops working then.`
-          : `${count(ending.found, 'API token ends', 'API tokens end')} within 7 days: ${namesOf(ending)}. What uses them stops working then.`,
+          ? `The API token ${first?.name} ends ${fromNow(first?.expiry ?? now, now)}; programs that use it stop working then.`
+          : `${count(ending.found, 'API token ends', 'API tokens end')} within 7 days: ${namesOf(ending)}. Programs that use them stop working then.`,
       link: tokensBy({ state: 'active', ends: '7d' }),
     });
   }
@@ -128,8 +128,8 @@ function ofPerson({ session }: Known): Item[] {
       key: 'second-factor',
       tone: 'note',
       sentence: session.has_password
-        ? 'You sign in with a password alone. A second factor keeps others out even when they learn it.'
-        : 'You have no password yet; set one, and a second factor, to sign in again later.',
+        ? 'You sign in with a password only. A second factor protects you even if the password leaks.'
+        : 'You have no password yet. Set one, and a second factor, so that you can sign in again later.',
       link: ownSignIn,
     },
   ];

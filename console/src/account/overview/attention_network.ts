@@ -56,7 +56,7 @@ export function ofServers({ servers = {} }: Known): Item[] {
     items.push({
       key: 'dark',
       tone: 'bad',
-      sentence: `No node is live on ${namesOf(dark)}: changes do not reach ${dark.found === 1 ? 'this server' : `these ${dark.found.toLocaleString('en')} servers`} for now.`,
+      sentence: `No node is online for ${namesOf(dark)}: changes don’t reach ${dark.found === 1 ? 'this server' : `these ${dark.found.toLocaleString('en')} servers`} for now.`,
       link: serversBy('not_connected'),
     });
   }
@@ -108,7 +108,7 @@ export function ofAuthlist({ idle = none, ending = none, now }: Known): Item[] {
     items.push({
       key: 'idle',
       tone: 'warn',
-      sentence: `${count(idle.found, 'authlist entry lets', 'authlist entries let')} nobody in, as the user is not an active proxy user: ${named(idle.rows.map(label), idle.found)}.`,
+      sentence: `${count(idle.found, 'authlist entry has', 'authlist entries have')} no effect, because the user isn’t an active proxy user: ${named(idle.rows.map(label), idle.found)}.`,
       link: authlistBy({ state: 'idle' }),
     });
   }
@@ -151,7 +151,7 @@ export function ofOverrides({ pending = none, pendingSince, now }: Known): Item[
     return {
       key: `pending-${id}`,
       tone: 'warn',
-      sentence: `The custom DNS entry for ${hostname} on ${server} is still pending: ${whyPending(entry) ?? 'its nodes were not heard of yet'}.`,
+      sentence: `The custom DNS entry for ${hostname} on ${server} is still pending: ${whyPending(entry) ?? 'its nodes haven’t reported yet'}.`,
       link: dnsBy({ search: hostname, server, state: status }),
     };
   });

@@ -27,7 +27,7 @@ import type { Overview } from './use_overview.ts';
 const example = 'https://www.example.com/';
 const lifetimeSeconds = 8 * 3600;
 
-const unservedSentence = 'No machine serves a server of the contract at this moment.';
+const unservedSentence = 'No server of the contract has a node online right now.';
 
 interface ConnectCardProps {
   /** How many servers are on the contract. */
@@ -47,24 +47,24 @@ export function ConnectCard({ servers, toTry: place, listed, isConnected }: Conn
       title="Connect for the first time"
       note={
         isConnected ? (
-          'All of it is done: traffic has passed.'
+          'All done: traffic is flowing.'
         ) : !place ? (
-          'Each step is ticked off by itself.'
+          'Each step is checked off automatically.'
         ) : place.isLive ? (
           <>
             The commands go through <strong>{place.server.server}</strong>; any of your servers will
             do.
           </>
         ) : (
-          `${unservedSentence} The commands work when one does.`
+          `${unservedSentence} The commands work once one is online.`
         )
       }
     >
       <Steps>
         <Step
-          title="Have a server on the contract"
+          title="Add a server to the contract"
           isDone={servers > 0}
-          note={servers === 0 && 'There is none yet. Admins add them from the network.'}
+          note={servers === 0 && 'There is none yet. An admin can add one from the network.'}
         >
           {servers === 0 && user.flags.admin && (
             <div class="actions">
@@ -79,7 +79,7 @@ export function ConnectCard({ servers, toTry: place, listed, isConnected }: Conn
           <Step
             title="Fetch a page through the proxy"
             isDone={isConnected}
-            note={`It then leaves from the exit IP ${place.exit}.`}
+            note={`The page sees the exit IP ${place.exit}.`}
           >
             <Copy text={curlThrough(through(place), example)} what="the command" />
           </Step>
@@ -88,8 +88,8 @@ export function ConnectCard({ servers, toTry: place, listed, isConnected }: Conn
       {place && (
         <div class="stack-tight">
           <p class="note">
-            From anywhere else, use a token: a proxy access token lets a user in from any address,
-            as the password. Make one under <Link href={paths.users}>Users and tokens</Link>.
+            From anywhere else, use a proxy access token. It works from any address, as the
+            password. Make one under <Link href={paths.users}>Users and tokens</Link>.
           </p>
           <Copy
             text={curlThrough({ ...through(place), credentials }, example)}
@@ -151,10 +151,10 @@ function OwnAddress({ isAnyListed }: { isAnyListed: boolean }) {
       const { ip, id } = entry;
       const back = async () => {
         await change('console_remove_authlist_entry', { path: { id } });
-        return `${ip} is off the authlist again.`;
+        return `${ip} was removed from the authlist again.`;
       };
       const undo = undoBy(back, { about: keysOf(entry), until: entry.expiry });
-      notify(`${ip} is let in for 8 hours.`, undo);
+      notify(`${ip} is allowed for 8 hours.`, undo);
     } catch (error) {
       // This request verifies the address: only one that is verified elsewhere is refused.
       const isElsewhere = user.flags.admin && !entry && isTaken(error);
@@ -168,18 +168,17 @@ function OwnAddress({ isAnyListed }: { isAnyListed: boolean }) {
   };
   return (
     <Step
-      title="Let your address in"
+      title="Allow your address"
       isDone={isAnyListed}
       note={
         listed ? (
           `Your address ${listed.ip} is on the authlist for ${listed.user}, until ${dateTime(listed.expiry)}.`
         ) : canList ? (
-          `Connections from ${ip ?? 'your address'} are then let in without a password, as ${user.name}.`
+          `Connections from ${ip ?? 'your address'} then need no password and count as ${user.name}.`
         ) : (
           <>
             {ip && `This browser comes from ${ip}. `}
-            Add the address, and the user whom it stands for, to the{' '}
-            <Link href={paths.authlist}>IP authlist</Link>.
+            Add the address and its user to the <Link href={paths.authlist}>IP authlist</Link>.
           </>
         )
       }
@@ -188,7 +187,7 @@ function OwnAddress({ isAnyListed }: { isAnyListed: boolean }) {
       {canList && (
         <div class="actions">
           <Button busy={busy} onClick={(event) => void list(event.currentTarget)}>
-            {ip ? `Let ${ip} in for 8 hours` : 'Let my address in for 8 hours'}
+            {ip ? `Allow ${ip} for 8 hours` : 'Allow my address for 8 hours'}
           </Button>
         </div>
       )}

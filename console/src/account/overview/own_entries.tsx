@@ -15,13 +15,13 @@ export function OwnEntries() {
   return (
     <Card
       title="Your addresses"
-      note="Connections from these are let in without a password, as you."
+      note="Connections from these addresses need no password and count as you."
       actions={<Link href={paths.authlist}>IP authlist</Link>}
     >
       <Loaded of={rows} what="your addresses">
         {(shown) =>
           total === 0 ? (
-            <Empty title="No address of yours is on the authlist." />
+            <Empty title="None of your addresses is on the authlist." />
           ) : (
             <Table
               caption="Your addresses on the authlist"

@@ -28,11 +28,7 @@ export function OverviewPage() {
         items={items}
         isReading={isReading}
         faults={faults}
-        nothingYet={
-          servers === 0
-            ? 'No server is on the contract yet: there is nothing to look after.'
-            : undefined
-        }
+        nothingYet={servers === 0 ? 'There are no servers on the contract yet.' : undefined}
       />
       {toTry !== undefined && !isNew.current && <ConnectHint place={toTry} />}
       {contract && (admin || billing) && (
@@ -56,7 +52,7 @@ function NoPermissions({ account, user }: { account: string; user: string }) {
   return (
     <Card title="You have no permissions yet">
       <p>
-        {`You are signed in as ${user} of ${account}, but nothing of the account is open to you. An admin of ${account} can give you permissions:`}
+        {`You’re signed in as ${user} of ${account}. An admin of ${account} can give you permissions:`}
       </p>
       <ul class="permissions">
         <li>

@@ -63,7 +63,7 @@ function ForecastLines({
   return (
     <div class="stack-tight">
       <p>
-        At this pace it comes to about <strong>{bytes(usage)}</strong>
+        On track for <strong>{bytes(usage)}</strong>
         {share} by {utcDate(period.end)}.
         {limit_reached_at !== undefined && (
           <>
@@ -77,7 +77,7 @@ function ForecastLines({
         )}
       </p>
       <p class="note">
-        {`A forecast from the ${count(days, 'full day')} of this period, recent days counting more: ${bytes(bytes_per_day)} a day.`}
+        {`Forecast from ${count(days, 'full day')} of this period, with more weight on recent days: ${bytes(bytes_per_day)} a day.`}
       </p>
     </div>
   );

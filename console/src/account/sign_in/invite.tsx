@@ -34,9 +34,9 @@ export function InvitePage({ code }: { code: string }) {
 /** A one-time link that was used or replaced, or has expired. */
 export function DeadLink({ sentence }: { sentence: string }) {
   return (
-    <SingleCard title="This link does not work">
+    <SingleCard title="This link doesn’t work">
       <p role="alert">{sentence}</p>
-      <p class="note">An admin of your account can make you another one.</p>
+      <p class="note">An admin of your account can send you a new one.</p>
       <p>
         <Link href={paths.overview} class="button primary" replace>
           {session.value ? 'Go to the overview' : 'Sign in with a password'}
@@ -66,15 +66,15 @@ function Acceptance({ code, account, user, display_name, expiry, second_factor }
   return (
     <StartingFocus>
       <p>
-        Welcome, {display_name}. You are to sign in as the user <strong>{user}</strong> of the
-        account <strong>{account}</strong>. This link works once, until {dateTime(expiry)}.
+        Welcome, {display_name}. You’ll sign in as <strong>{user}</strong> (account{' '}
+        <strong>{account}</strong>). This link works once, until {dateTime(expiry)}.
       </p>
       {present && (
         <p class="banner notice">
           You are signed in as {present.user.name} of {present.account}; that session ends.
         </p>
       )}
-      <Form verb="Set the password and sign in" onSubmit={accept}>
+      <Form verb="Set password and sign in" onSubmit={accept}>
         <UsernameForManagers user={user} />
         <NewPasswordField />
         {second_factor && <SecondFactorField name="second_factor_code" />}

@@ -27,7 +27,7 @@ export function EnterPage({ code }: { code: string }) {
     );
   }
   return (
-    <SingleCard title="Sign in by this link?">
+    <SingleCard title="Sign in with this link?">
       <p>
         You are signed in as <strong>{before.user.name}</strong> of{' '}
         <strong>{before.account}</strong>. The link may be somebody else's; using it ends your
@@ -75,7 +75,7 @@ function Entering({ code }: { code: string }) {
           </p>
         </>
       ) : (
-        <Loading>Using the link …</Loading>
+        <Loading>Signing in …</Loading>
       )}
     </SingleCard>
   );

@@ -37,8 +37,8 @@ export function OwnSignInPage() {
         >
           <p>
             {has_password
-              ? 'When it is changed, your other sessions end.'
-              : 'You came by a link. Without a password you need another link when this session is over.'}
+              ? 'Changing it ends your other sessions.'
+              : 'You signed in with a link. Without a password you’ll need a new link after this session ends.'}
           </p>
           <div>
             <Button kind={has_password ? 'plain' : 'primary'} onClick={setPassword}>
@@ -54,8 +54,8 @@ export function OwnSignInPage() {
         >
           <p>
             {second_factor
-              ? 'Signing in takes a code from your authenticator app, or a recovery code.'
-              : 'A code from an authenticator app on your phone, besides the password: a password that leaked is then not enough.'}
+              ? 'Signing in also needs a code from your authenticator app, or a recovery code.'
+              : 'A code from an authenticator app on your phone, in addition to your password. A leaked password is then not enough.'}
           </p>
           {has_password ? (
             <div class="actions">
@@ -83,7 +83,7 @@ function Sessions() {
   return (
     <Card
       title="Sessions"
-      note="Where you are signed in. End those that you do not know, and change the password then."
+      note="Where you’re signed in. If you don’t recognize one, end it and change your password."
       actions={others > 0 && <Button onClick={endOthers}>End all others</Button>}
     >
       <Loaded of={sessions} what="your sessions">
@@ -147,7 +147,7 @@ function EndDialog({ one: ownSession, onClose }: { one: OwnSession; onClose: () 
 function EndOthersDialog({ others, onClose }: { others: number; onClose: () => void }) {
   const end = async () => {
     await change('console_end_other_sessions', {});
-    return 'Only this browser is signed in now.';
+    return 'You’re now signed in on this browser only.';
   };
   return (
     <FormDialog
@@ -156,7 +156,7 @@ function EndOthersDialog({ others, onClose }: { others: number; onClose: () => v
       onSubmit={end}
       onClose={onClose}
     >
-      <p>Every browser but this one is signed out at once.</p>
+      <p>Every other browser is signed out at once.</p>
     </FormDialog>
   );
 }

@@ -104,8 +104,8 @@ export function SignInPage() {
       )}
       <p class="note">
         {waiting
-          ? 'Neither phone nor recovery codes? An admin of your account can reset your sign-in.'
-          : 'No password yet, or lost it? An admin of your account can send you a link to set one.'}
+          ? 'Lost your phone and recovery codes? An admin of your account can reset your sign-in.'
+          : 'No password, or forgot it? An admin of your account can send you a link to set one.'}
       </p>
     </SingleCard>
   );

@@ -12,8 +12,8 @@ export function RecoveryCodes({ codes, onDone }: { codes: string[]; onDone: () =
   return (
     <>
       <p>
-        The second factor is on. If your phone is lost, each of these codes signs you in once in
-        place of it. They are not shown again.
+        The second factor is on. If you lose your phone, use one of these codes instead. Each works
+        once. They aren’t shown again.
       </p>
       <div class="recovery-codes">
         <p class="printed">Exitward recovery codes: {whose}. Each works once.</p>
@@ -34,7 +34,7 @@ export function RecoveryCodes({ codes, onDone }: { codes: string[]; onDone: () =
       </div>
       <div class="actions">
         <Button kind="primary" onClick={onDone}>
-          I have kept them
+          I’ve saved them
         </Button>
       </div>
     </>

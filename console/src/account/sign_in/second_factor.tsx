@@ -29,7 +29,7 @@ export function EnrolDialog({ onClose }: { onClose: () => void }) {
     await readSession();
   };
   const step = codes ? 3 : pending ? 2 : 1;
-  const titles = ['', 'Set up a second factor', 'Add it to your app', 'Keep your recovery codes'];
+  const titles = ['', 'Set up a second factor', 'Add it to your app', 'Save your recovery codes'];
   return (
     <Dialog title={titles[step] ?? ''} onClose={onClose}>
       <p class="note">{`Step ${step} of 3`}</p>
@@ -40,7 +40,7 @@ export function EnrolDialog({ onClose }: { onClose: () => void }) {
       ) : pending ? (
         <StartingFocus>
           <Form key="code" verb="Turn it on" onSubmit={confirm} onCancel={onClose}>
-            <p>Scan this with an authenticator app on your phone, or type the secret into it.</p>
+            <p>Scan this with an authenticator app on your phone, or enter the secret.</p>
             <QrCode text={pending.url} label="QR code of the secret below" />
             <div class="shown-once">
               <Copy text={pending.secret} shown={inFours(pending.secret)} what="the secret" />
@@ -51,7 +51,7 @@ export function EnrolDialog({ onClose }: { onClose: () => void }) {
               inputMode="numeric"
               autocomplete="one-time-code"
               required
-              hint="Six digits that the app shows now; they prove that it works."
+              hint="The six digits that the app shows now."
             />
           </Form>
         </StartingFocus>
@@ -59,8 +59,8 @@ export function EnrolDialog({ onClose }: { onClose: () => void }) {
         <Form key="password" verb="Continue" onSubmit={begin} onCancel={onClose}>
           <p>
             {replaces
-              ? 'The app that you use now goes on until the new one is confirmed; then it stops, and so do the recovery codes that you have.'
-              : 'Signing in then takes your password and a code from an authenticator app on your phone.'}
+              ? 'Your current app works until you confirm the new one. Then it stops working, and so do your current recovery codes.'
+              : 'You’ll sign in with your password and a code from an authenticator app on your phone.'}
           </p>
           <PasswordField label="Your password" />
         </Form>
@@ -77,7 +77,7 @@ export function RemoveSecondFactorDialog({ onClose }: { onClose: () => void }) {
     const body = { password: String(fields.get('password')) };
     await change('console_remove_second_factor', { body });
     await readSession();
-    return 'The second factor is off.';
+    return 'Second factor turned off.';
   };
   return (
     <FormDialog
@@ -86,9 +86,7 @@ export function RemoveSecondFactorDialog({ onClose }: { onClose: () => void }) {
       onSubmit={remove}
       onClose={onClose}
     >
-      <p>
-        From now on your password alone signs in. The recovery codes that you kept stop working.
-      </p>
+      <p>You’ll sign in with your password only. Your recovery codes stop working.</p>
       <PasswordField label="Your password" />
     </FormDialog>
   );

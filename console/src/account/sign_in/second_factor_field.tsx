@@ -17,7 +17,7 @@ export function SecondFactorField({ name }: { name: string }) {
             name={name}
             required
             autocapitalize="off"
-            hint="One of the ten that you kept, such as k3vd-9x0p-w2mr. Each works once."
+            hint="One of the ten that you saved, such as k3vd-9x0p-w2mr. Each works once."
           />
         </StartingFocus>
       ) : (
@@ -39,7 +39,7 @@ export function SecondFactorField({ name }: { name: string }) {
           setRecovers(!recovers);
         }}
       >
-        {recovers ? 'Use the authenticator app' : 'No phone at hand? Use a recovery code'}
+        {recovers ? 'Use the authenticator app' : 'No phone? Use a recovery code'}
       </button>
     </FieldFault.Provider>
   );

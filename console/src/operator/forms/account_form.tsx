@@ -51,7 +51,7 @@ export function NewAccountDialog({ onClose, onDone }: NewAccountDialogProps) {
         <ShownOnce
           what="the API token"
           text={created.api_token}
-          lead="This is the account’s first API token. Hand it to the account’s holder by a way that others do not read."
+          lead="This is the account’s first API token. Send it to the account’s holder over a private channel."
           onDone={done}
         >
           <p class="note">
@@ -65,7 +65,7 @@ export function NewAccountDialog({ onClose, onDone }: NewAccountDialogProps) {
   return (
     <Dialog title="Create an account" onClose={onClose}>
       <Form verb="Create the account" onSubmit={create} onCancel={onClose}>
-        <NameField hint="It stays, and people sign in with it." />
+        <NameField hint="Users sign in with it. It can’t be changed later." />
         <ContractFields />
       </Form>
     </Dialog>
@@ -97,8 +97,8 @@ export function ChangeContractDialog({ of, onClose }: { of: Account; onClose: ()
 
 /** The actions of nodes over the limit, in words. */
 export const onLimitTexts = {
-  refuse: 'refuse: nodes refuse connections',
-  allow: 'allow: connections go on, and are billed',
+  refuse: 'Refuse connections',
+  allow: 'Allow connections and bill them',
 };
 
 function ContractFields({ of }: { of?: Account }) {
@@ -121,7 +121,7 @@ function ContractFields({ of }: { of?: Account }) {
         name="port_scheme"
         initial={scheme}
         options={optionsOf(names)}
-        hint={of && 'Another one changes every port at which the account reaches its servers.'}
+        hint={of && 'Changing it changes every port that the account uses.'}
       />
       <Unread of={schemes} what="the port schemes" />
       <TextField
@@ -133,13 +133,13 @@ function ContractFields({ of }: { of?: Account }) {
         max={mostLifetime_days}
         required
         defaultValue={String((of?.token_lifetime_seconds ?? 365 * daySeconds) / daySeconds)}
-        hint="Of those that are made without a lifetime of their own. At most 3652 days, ten years."
+        hint="The default when a token is created. At most 3652 days (ten years)."
       />
       <CheckField
         label="Detailed server billing"
         name="detailed_billing"
         defaultChecked={of?.detailed_billing ?? false}
-        hint="Limits of single servers count."
+        hint="Lets the account set limits per server."
       />
     </>
   );

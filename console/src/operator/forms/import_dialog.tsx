@@ -68,10 +68,10 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
             <Preview name={looked.file.name} outcome={looked.outcome} />
           </Form>
         ) : (
-          <Form key="file" verb="Look what would change" onSubmit={look} onCancel={onClose}>
+          <Form key="file" verb="Preview changes" onSubmit={look} onCancel={onClose}>
             <p>
-              One file with servers and their exit IPs. A server that is named gets exactly these
-              fields and exit IPs. With any fault in the file nothing changes.
+              One file with servers and their exit IPs. Servers in the file get exactly these fields
+              and exit IPs. If the file has an error, nothing changes.
             </p>
             <Field label="File" name="file" hint="JSON or CSV, up to 8 MB.">
               {(given) => <input {...given} type="file" accept=".json,.csv" required />}
@@ -79,7 +79,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
             <CheckField
               label="Remove servers that are not in the file"
               name="remove_missing"
-              hint="Those on a contract are never removed; the import is refused then."
+              hint="A server on a contract can’t be removed; the import is then refused."
             />
           </Form>
         )}

@@ -80,8 +80,8 @@ function SetPortSchemes({ chosen, selection, onClose }: ChosenInDialog<Server>) 
       }}
     >
       <p>
-        Each of them listens on the ports of exactly these from then on: {named(namesOf(chosen))}.
-        One that a contract on a server uses stays.
+        Each of these servers then listens on the ports of exactly these schemes:{' '}
+        {named(namesOf(chosen))}. A scheme that a contract uses stays.
       </p>
       <Loaded of={schemes} what="the port schemes">
         {(all) => (
@@ -131,9 +131,9 @@ function RemoveServers({ chosen, selection, onClose }: ChosenInDialog<Server>) {
           sum(({ nodes }) => nodes.all),
           'node',
         )}
-        . What was used there stays counted. This cannot be undone.
+        . What was used there still counts. This can’t be undone.
       </p>
-      <p class="note">One that is on a contract stays, and then all of them do.</p>
+      <p class="note">If one of them is on a contract, none is removed.</p>
       {mustType && (
         <TextField
           label={`To confirm, type ${chosen.length} (the number)`}

@@ -21,8 +21,8 @@ export function InviteNodeDialog({ server, onClose }: { server?: string; onClose
   return (
     <MakerDialog
       title="Invite a node"
-      titleOf={() => `Code for a node of ${name}`}
-      verb="Make the code"
+      titleOf={() => `Invite a node to ${name}`}
+      verb="Create code"
       make={make}
       shown={(invite) => <NewCode invite={invite} onDone={onClose} />}
       onClose={onClose}
@@ -47,7 +47,7 @@ export function InviteNodeDialog({ server, onClose }: { server?: string; onClose
         />
       )}
       <SelectField
-        label="The code works for"
+        label="Valid for"
         name="lifetime_seconds"
         initial={String(lifetimes.day)}
         options={lifetimeOptions(hour, day, week)}
@@ -66,14 +66,14 @@ function NewCode({ invite: { code, expiry, line }, onDone }: NewCodeProps) {
     <ShownOnce
       what="the code"
       text={code}
-      lead={`It works once, until ${dateTime(expiry)}, and is not shown again.`}
+      lead={`It works once, until ${dateTime(expiry)}, and won’t be shown again.`}
       onDone={onDone}
     >
       <div class="stack-tight">
         <h3>On the machine of the node</h3>
         <p>
           This line installs the agent on Debian or Ubuntu, checks the machine, joins, and starts.
-          Paste it as root, or as a user with sudo; it needs curl.
+          Run it as root, or as a user with sudo. It needs curl.
         </p>
         <Copy text={line} what="the line" />
       </div>

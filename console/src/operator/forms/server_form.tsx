@@ -21,7 +21,7 @@ export function NewServerDialog({ onClose, onDone }: NewServerDialogProps) {
     const name = textOf(fields, 'name');
     await change('admin_create_server', { body: { name, ...factsOf(fields) } });
     onDone(name);
-    return `${name} is part of the network. Give it exit IPs, and a node.`;
+    return `${name} added. Next, add exit IPs and a node.`;
   };
   return (
     <FormDialog
@@ -32,7 +32,7 @@ export function NewServerDialog({ onClose, onDone }: NewServerDialogProps) {
       onClose={onClose}
       wide
     >
-      <NameField label="Short name" hint="Such as fra1; it stays." />
+      <NameField label="Short name" hint="Such as fra1. It can’t be changed later." />
       <ServerFields />
     </FormDialog>
   );

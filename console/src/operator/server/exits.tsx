@@ -40,12 +40,12 @@ export function Exits({ server }: { server: Server }) {
   return (
     <Card
       title="Exit IPs"
-      note="Each is reached at the bases of a port scheme plus its port base."
+      note="The port of an exit IP is a base of the port scheme plus its port base."
       actions={exit_ips.length > 0 && add}
     >
       {exit_ips.length === 0 ? (
-        <Empty title={`${name} has no exit IP yet.`} action={add}>
-          Without one nobody can leave from it.
+        <Empty title={`No exit IPs yet`} action={add}>
+          Clients need one to use this server.
         </Empty>
       ) : (
         <Table
@@ -111,7 +111,7 @@ const columns: Column<Exit>[] = [
 ];
 
 function geoInWords({ country: code, distance_km }: Geo): string {
-  const where = code === null ? 'country not known' : country(code);
+  const where = code === null ? 'unknown country' : country(code);
   if (distance_km === null) return where;
   return `${where}, ${Math.round(distance_km).toLocaleString('en')} km off`;
 }
@@ -187,10 +187,7 @@ function ChangeExit({ server, exit: { ip, port_base }, onClose }: OfExit) {
         return `Saved the port base of ${ip}.`;
       }}
     >
-      <p>
-        Every port at which {ip} is reached moves with it: whoever has one written down needs the
-        new one.
-      </p>
+      <p>All ports of {ip} change. Clients that use the old ones need new settings.</p>
       <PortBaseField value={port_base} />
     </FormDialog>
   );
@@ -208,8 +205,8 @@ function RemoveExit({ server, exit: { ip, port_base }, onClose }: OfExit) {
       }}
     >
       <p>
-        <strong>Nobody leaves from {ip} any more</strong>; the ports of port base {port_base} close
-        on every node of {server}. Its health and geo-IP statuses go with it.
+        <strong>Clients can no longer use {ip}</strong>; the ports of port base {port_base} close on
+        every node of {server}. Its health and geo-IP statuses go with it.
       </p>
     </FormDialog>
   );

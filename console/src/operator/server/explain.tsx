@@ -35,7 +35,7 @@ export function Explain({ server, hasNode }: { server: string; hasNode: boolean 
   return (
     <Card
       title="Explain a connection"
-      note="A node of this server answers with the code that decides about real connections, from what it has applied. Nothing is dialled or counted."
+      note="See how this server would handle a connection. A node decides as it would on a real one. Nothing is dialed or billed."
     >
       {hasNode ? (
         <Form verb="Ask a node" onSubmit={ask}>
@@ -57,16 +57,16 @@ export function Explain({ server, hasNode }: { server: string; hasNode: boolean 
           </div>
           <div class="fields">
             <TextField
-              label="User, where one is presented"
+              label="User (optional)"
               name="user"
               autocapitalize="off"
-              hint="Together with a token."
+              hint="Needed with a token."
             />
             <TextField
               label="Proxy access token"
               name="token"
               type="password"
-              hint="Sealed while the question is open, and kept nowhere."
+              hint="Never stored."
             />
           </div>
         </Form>
@@ -79,9 +79,9 @@ export function Explain({ server, hasNode }: { server: string; hasNode: boolean 
 }
 
 const decisions = {
-  allow: { tone: 'good', text: 'let through' },
-  challenge: { tone: 'warn', text: 'asked for credentials' },
-  deny: { tone: 'bad', text: 'turned away' },
+  allow: { tone: 'good', text: 'allowed' },
+  challenge: { tone: 'warn', text: 'asked to sign in' },
+  deny: { tone: 'bad', text: 'denied' },
 } as const;
 
 function Said({ of, decision }: { of: Connection; decision: Decision }) {
@@ -102,7 +102,7 @@ function Said({ of, decision }: { of: Connection; decision: Decision }) {
         <Badge tone={tone}>{decision.verdict}</Badge>{' '}
         {`${of.method} ${of.host} from ${of.from} at port ${of.port} would be ${text}.`}
       </h3>
-      {decision.message && <p>The client would be told: “{decision.message}”</p>}
+      {decision.message && <p>The client would see: “{decision.message}”</p>}
       <DescriptionList of={facts.filter(([, value]) => value)} />
     </div>
   );
