@@ -90,7 +90,7 @@ describe('a new network in the console', { timeout: 360_000 }, () => {
     await expectAccessible(alice, 'the first steps of an account');
     await t.operator.put('/accounts/acme/servers/fra1', {});
     await ticked(alice, 1);
-    await alice.button(/^Let .* in for 8 hours$/).click();
+    await alice.button(/^Allow .* for 8 hours$/).click();
     await ticked(alice, 2);
     await alice.page.reload();
     await ticked(alice, 2);
