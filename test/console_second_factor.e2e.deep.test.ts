@@ -74,7 +74,7 @@ describe('signing in to the console', { timeout: 360_000 }, () => {
       const other = await t.visit();
       await other.open('/');
       await giveCredentials(other, user);
-      await other.button('No phone at hand? Use a recovery code').click();
+      await other.button('No phone? Use a recovery code').click();
       await other.field('Recovery code').fill(code);
       await other.button('Sign in').click();
       if (works) await other.heading('Overview').waitFor();

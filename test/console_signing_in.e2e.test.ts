@@ -25,7 +25,7 @@ describe('signing in to the console', { timeout: 360_000 }, () => {
 
     const other = await t.visit();
     await other.enter(link.replace(t.facts.base_url, ''));
-    await other.heading('This link does not work').waitFor();
+    await other.heading('This link doesn’t work').waitFor();
     expect(await other.page.getByRole('alert').textContent()).toMatch(/used|over|replaced/);
     await other.link('Sign in with a password').click();
     await other.heading('Sign in').waitFor();
@@ -49,7 +49,7 @@ describe('signing in to the console', { timeout: 360_000 }, () => {
 
     const other = await t.visit();
     await other.open(path);
-    await other.heading('This link does not work').waitFor();
+    await other.heading('This link doesn’t work').waitFor();
     expect([...visit.problems, ...other.problems]).toEqual([]);
     await visit.end();
     await other.end();
