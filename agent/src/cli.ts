@@ -1,11 +1,12 @@
 // The command line `exitward-agent`: join a network, run the node, and ask a running one for its
 // status.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { commandsWith, type Noun, type Program } from '../../kit/src/cli/command.ts';
 import { completionOf } from '../../kit/src/cli/completion.ts';
-import { Failure, UsageFault } from '../../kit/src/cli/failures.ts';
+import { UsageFault } from '../../kit/src/cli/failures.ts';
 import { findingsPart } from '../../kit/src/cli/findings.ts';
+import { readInput } from '../../kit/src/cli/input.ts';
 import {
   type Column,
   done,
@@ -46,7 +47,7 @@ const join = command({
     const { token: _, ...joined } = await joinAlone({
       state_dir: readConfig(env).state_dir,
       url,
-      code: code === '-' ? fromStandardInput('code') : code,
+      code: code === '-' ? readInput('-').trim() : code,
       name: name ?? hostname(),
       again,
     });
@@ -72,15 +73,6 @@ async function joinAlone(joining: Joining) {
 function sentenceOf({ path, bytes }: UsageLeft): string {
   const what = bytes === null ? 'it cannot be read' : `${bytes} bytes of it were not acknowledged`;
   return `What was counted as the old node is put aside as ${path}; ${what}, and none of it will be sent.`;
-}
-
-function fromStandardInput(what: string): string {
-  try {
-    return readFileSync(0, 'utf8').trim();
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new Failure(`The ${what} cannot be read from standard input (${code}).`);
-  }
 }
 
 const run = command({
@@ -194,7 +186,7 @@ const explain = command({
     if ((user === undefined) !== (options.token === undefined)) {
       throw new UsageFault('--user, --token: expected both, or neither');
     }
-    const token = options.token === '-' ? fromStandardInput('token') : options.token;
+    const token = options.token === '-' ? readInput('-').trim() : options.token;
     const usual_port = method === 'CONNECT' ? 443 : 80;
     const answer = await askExplain(state_dir, {
       ...{ from, port, method, host },

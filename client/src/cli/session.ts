@@ -1,6 +1,6 @@
 // The account of a command: service, variant and token, from options, environment and stored login.
-import { readFileSync } from 'node:fs';
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
+import { readInputLine } from '../../../kit/src/cli/input.ts';
 import type { jsonOption, Options, OptionValues } from '../../../kit/src/cli/options.ts';
 import { askSecret } from '../../../kit/src/cli/question.ts';
 import { settingText, unknownSettings } from '../../../kit/src/environment.ts';
@@ -140,12 +140,7 @@ export async function readToken(file: string): Promise<string> {
 
 /** The same for any secret; a person is asked for `what`. Without the line's end. */
 export async function readSecret(file: string, what: string): Promise<string> {
-  if (file === '-') return askSecret(what);
-  try {
-    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
-  } catch (error) {
-    throw new Failure(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
-  }
+  return file === '-' ? askSecret(what) : readInputLine(file);
 }
 
 /** Errors: a usage fault when the token would cross a network unencrypted. */

@@ -3,7 +3,7 @@
 import type { FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { type IconName, notifyError } from '../ui/ui.ts';
-import { isMac } from './keys.ts';
+import { isComposing, isMac } from './keys.ts';
 
 /** A page that can be opened. */
 export interface Place {
@@ -57,8 +57,8 @@ export function useFinder(
 
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      const { key, altKey, ctrlKey, metaKey, repeat, isComposing, defaultPrevented } = event;
-      if (altKey || repeat || isComposing || defaultPrevented || isTaken(event)) return;
+      const { key, altKey, ctrlKey, metaKey, repeat, defaultPrevented } = event;
+      if (altKey || repeat || isComposing(event) || defaultPrevented || isTaken(event)) return;
       const isPlain = !ctrlKey && !metaKey;
       if (key.toLowerCase() === 'k' && (isMac ? metaKey && !ctrlKey : ctrlKey && !metaKey)) find();
       else if (isPlain && key === '?') showShortcuts();

@@ -12,6 +12,7 @@ import {
   together,
   Unread,
 } from '../ui/ui.ts';
+import { isComposing } from './keys.ts';
 import { ranked } from './match.ts';
 import { recentKeys, remember } from './recent.ts';
 
@@ -73,7 +74,7 @@ export function Palette(props: PaletteProps) {
   };
   const press = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.isComposing || (!step && event.key !== 'Enter')) return;
+    if (isComposing(event) || (!step && event.key !== 'Enter')) return;
     event.preventDefault();
     if (!step) choose(shown[active]);
     else if (shown.length > 0) setChosen((active + step + shown.length) % shown.length);

@@ -2,6 +2,7 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { Failure, UsageFault } from './failures.ts';
+import { textOf } from './input.ts';
 
 export const isTerminal = () => process.stdin.isTTY === true && process.stderr.isTTY === true;
 
@@ -36,11 +37,11 @@ export async function askSecret(what: string): Promise<string> {
   return answer;
 }
 
-/** All of standard input. */
+/** All of standard input. Errors: a failure when it is not text. */
 export async function standardInput(): Promise<string> {
-  let text = '';
-  for await (const chunk of process.stdin.setEncoding('utf8')) text += chunk;
-  return text;
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk);
+  return textOf(Buffer.concat(chunks), 'Standard input');
 }
 
 /** Reads a line from the terminal; undefined for Ctrl-C and Ctrl-D. */

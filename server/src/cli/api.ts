@@ -44,7 +44,7 @@ export class AdminApi {
     await this.#send('DELETE', path);
   }
   /** Sends a document unchanged. */
-  postText<T = Row>(path: string, text: Buffer, type: string): Promise<T> {
+  postText<T = Row>(path: string, text: string, type: string): Promise<T> {
     return this.#send('POST', path, text, type) as Promise<T>;
   }
 

@@ -1,6 +1,6 @@
 // exitward explain: asks a node what it would do with a connection, and why.
-import { readFileSync } from 'node:fs';
-import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
+import { UsageFault } from '../../../kit/src/cli/failures.ts';
+import { readInput } from '../../../kit/src/cli/input.ts';
 import { type Column, record } from '../../../kit/src/cli/output.ts';
 import type { AdminApi } from './api.ts';
 import type { Row } from './columns.ts';
@@ -18,14 +18,7 @@ function tokenOf(given: Given): string | undefined {
     throw new UsageFault('--token, --token-file: expected one of them');
   }
   if (file === undefined && text !== '-') return text as string | undefined;
-  const isStandardInput = (file ?? text) === '-';
-  try {
-    return readFileSync(isStandardInput ? 0 : String(file), 'utf8').trim();
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const from = isStandardInput ? 'standard input' : file;
-    throw new Failure(`The token cannot be read from ${from} (${code}).`);
-  }
+  return readInput(String(file ?? text)).trim();
 }
 
 /** The answer of a node. Errors: a usage fault for options that cannot be combined. */

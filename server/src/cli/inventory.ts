@@ -1,6 +1,6 @@
 // exitward inventory …: the whole network from one file.
-import { readFileSync } from 'node:fs';
-import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
+import { UsageFault } from '../../../kit/src/cli/failures.ts';
+import { readInput } from '../../../kit/src/cli/input.ts';
 import { type Column, table } from '../../../kit/src/cli/output.ts';
 import { type Count, countsInWords } from './actions.ts';
 import type { Row } from './columns.ts';
@@ -37,15 +37,15 @@ export const inventoryNoun = nounOf('inventory', 'the whole network from one fil
         ? given.text('This removes every server that is not in <file>.')
         : undefined,
     extent: async (given, api) => {
-      const { bytes, type } = readInventoryFile(given.word('file'));
+      const { text, type } = readInventoryFile(given.word('file'));
       const query = '?dry_run=true&remove_missing=true';
-      const { removed } = await api.postText<Summary>(`/inventory${query}`, bytes, type);
+      const { removed } = await api.postText<Summary>(`/inventory${query}`, text, type);
       return `${removed.length} would go; "exitward inventory export" keeps what there is.`;
     },
     run: async (given, api) => {
-      const { bytes, type } = readInventoryFile(given.word('file'));
+      const { text, type } = readInventoryFile(given.word('file'));
       const query = `?dry_run=${given.has('dry-run')}${given.has('remove-missing') ? '&remove_missing=true' : ''}`;
-      const value = await api.postText<Summary>(`/inventory${query}`, bytes, type);
+      const value = await api.postText<Summary>(`/inventory${query}`, text, type);
       const rows = [
         ...value.added.map((name) => ({ what: 'added', name, fields: [] as string[] })),
         ...value.changed.map(({ name, fields }) => ({ what: 'changed', name, fields })),
@@ -74,17 +74,10 @@ export const inventoryNoun = nounOf('inventory', 'the whole network from one fil
   },
 ]);
 
-function readInventoryFile(file: string): { bytes: Buffer; type: string } {
-  if (file === '-') {
-    const bytes = readFileSync(process.stdin.fd);
-    return { bytes, type: /^\s*\{/.test(bytes.toString('utf8', 0, 100)) ? json : csv };
-  }
-  const type = { json, csv }[/\.(json|csv)$/i.exec(file)?.[1]?.toLowerCase() ?? ''];
-  if (!type)
+function readInventoryFile(file: string): { text: string; type: string } {
+  const named = { json, csv }[/\.(json|csv)$/i.exec(file)?.[1]?.toLowerCase() ?? ''];
+  if (!named && file !== '-')
     throw new UsageFault(`${file}: expected a file that ends in .json or .csv, or - for stdin.`);
-  try {
-    return { bytes: readFileSync(file), type };
-  } catch (error) {
-    throw new Failure(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
-  }
+  const text = readInput(file);
+  return { text, type: named ?? (/^\s*\{/.test(text) ? json : csv) };
 }

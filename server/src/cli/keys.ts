@@ -1,9 +1,9 @@
 // exitward keys: backs up and restores the keys file of this machine, and rotates the keys that
 // sign and hash.
-import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Noun } from '../../../kit/src/cli/command.ts';
 import { Failure } from '../../../kit/src/cli/failures.ts';
+import { readInput } from '../../../kit/src/cli/input.ts';
 import type { Options } from '../../../kit/src/cli/options.ts';
 import { type Column, done, type Shown, table } from '../../../kit/src/cli/output.ts';
 import { createDurably } from '../../../kit/src/durable.ts';
@@ -268,18 +268,10 @@ async function restoreKeys(
       `There is a keys file ${keys_file} already, and it may be needed: move it away first.`,
     );
   }
-  const backup = readBackup(resolve(file));
+  const backup = readInput(resolve(file));
   const text = openKeys(backup, await readPassphrase(passphraseFile, false));
   const { key_id } = readSecrets(text, file);
   if (!createDurably(keys_file, text)) throw new Failure(`${keys_file} is there already.`);
   const sentence = `Restored the keys ${key_id} as ${keys_file}.`;
   return done(sentence, { file: keys_file, key_id });
-}
-
-function readBackup(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new Failure(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
-  }
 }

@@ -1,7 +1,6 @@
 // exitward authlist …, exitward override …: shows and ends entries of an account's two lists, as
 // the operator.
-import { readFileSync } from 'node:fs';
-import { Failure } from '../../../kit/src/cli/failures.ts';
+import { readInput } from '../../../kit/src/cli/input.ts';
 import { type Column, record, table } from '../../../kit/src/cli/output.ts';
 import { removeAt } from './actions.ts';
 import { expiry, lastUsed, type Row } from './columns.ts';
@@ -147,7 +146,7 @@ const importLines: Verb = {
     ['--dry-run', 'only tell what would come of each line'],
   ],
   run: async (given, api) => {
-    const addresses = readText(given.word('file'));
+    const addresses = readInput(given.word('file'));
     const dry_run = given.has('dry-run');
     const body = { addresses, user: given.word('user'), ...given.fields, dry_run };
     const value = await api.post<Imported>(given.path('/accounts/<account>/authlist/add'), body);
@@ -155,14 +154,6 @@ const importLines: Verb = {
     return { ...table(value.lines, ['line', 'ip', 'outcome', 'message']), value, sentence };
   },
 };
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file === '-' ? process.stdin.fd : file, 'utf8');
-  } catch (error) {
-    throw new Failure(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
-  }
-}
 
 export const authlistNoun = nounOf('authlist', 'addresses that accounts have listed', [
   ...verbs('authlist', authlistColumns, [

@@ -1,6 +1,5 @@
 // The file of "exitward apply": YAML, read with the line of each field, so that a fault names its
 // place.
-import { readFileSync } from 'node:fs';
 import {
   type Document,
   type ErrorCode,
@@ -11,6 +10,7 @@ import {
   parseDocument,
 } from 'yaml';
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
+import { readInput } from '../../../kit/src/cli/input.ts';
 import { timeFrom } from '../../../kit/src/cli/values.ts';
 import { FaultyFile } from './failures.ts';
 import { size } from './values.ts';
@@ -60,12 +60,7 @@ function moment(text: string): number {
  * Errors: a failure when the file cannot be read, or is not YAML; it names the line of each fault.
  */
 export function readManifest(file: string): ManifestFile {
-  let text: string;
-  try {
-    text = readFileSync(file === '-' ? 0 : file, 'utf8');
-  } catch (error) {
-    throw new Failure(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
-  }
+  const text = readInput(file);
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const lineOf = (path: string) => lineAt(document, lines, path);

@@ -1,7 +1,7 @@
 // The passphrase of a backup of the keys: typed without echo, or read from a file; never an
 // argument, since other users can list those.
-import { readFileSync } from 'node:fs';
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
+import { readInputLine } from '../../../kit/src/cli/input.ts';
 import { askSecret, isTerminal } from '../../../kit/src/cli/question.ts';
 import { readPrivate } from '../../../kit/src/private_files.ts';
 import { minPassphraseLength } from '../keys/keys_backup.ts';
@@ -23,9 +23,9 @@ export async function readPassphrase(file: string | undefined, isNew: boolean): 
 }
 
 function readFrom(file: string): string {
+  if (file === '-') return readInputLine(file);
   try {
-    const text = file === '-' ? readFileSync(0, 'utf8') : readPrivate(file);
-    return text.replace(/\r?\n$/, '');
+    return readPrivate(file).replace(/\r?\n$/, '');
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new Failure(code ? `The passphrase file ${file} cannot be read (${code}).` : message);
