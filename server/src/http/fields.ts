@@ -184,11 +184,16 @@ function faultSentence({ keyword, params, message }: Omit<Fault, 'instancePath'>
   }
 }
 
-/** Patterns that people fill in, in words; others are for programs, which read the expression. */
+/** Patterns in words. */
 const patterns: Record<string, string> = {
   [namePattern]:
     "letters, digits, '.', '_', '@' or '-', beginning with a letter or digit, at most 63 characters",
   '^[A-Z]{2}$': 'two upper-case letters',
+  '^[A-Z-]{1,32}$': 'an HTTP method in upper-case letters',
+  '^[^\\s/@?#]{1,255}$': 'a hostname or an address, at most 255 characters',
+  '^vpn-[a-z0-9]{1,16}$': 'the name of a VPN service, such as vpn-ikev2',
+  '^[a-z][a-z0-9_]{0,31}$': 'a word of at most 32 lower-case letters, digits and underscores',
+  '^[a-z][a-z0-9_]{0,63}$': 'a word of at most 64 lower-case letters, digits and underscores',
 };
 
 /** "1 character", "32 items". */
