@@ -94,7 +94,7 @@ const link = 'agent/src/squid/agent/decider_link.ts';
 const meterLog = 'agent/src/squid/agent/meter_log.ts';
 const cacheLog = 'agent/src/squid/agent/cache_log.ts';
 const claims = 'agent/src/squid/agent/claims.ts';
-const acme = 'kit/src/acme/answers.ts';
+const small = 'kit/src/client_networks.ts';
 const app = 'server/src/app.ts';
 const descriptors = 'server/src/bounds/descriptors.ts';
 const otherDescriptors = of(descriptors, 'maxOtherDescriptors');
@@ -177,8 +177,8 @@ const limits: Record<string, readonly number[]> = {
     ...[1, of56, of48].map((share) => share * downloadsOfNetwork),
     of(downloads, 'minBytesPerSecond'),
   ],
-  'connections to a listener for ACME alone, also of a node': [
-    ...[of(acme, 'maxConnections'), of(acme, 'maxPerNetwork')],
+  'connections to a listener for ACME or metrics alone, also of a node': [
+    ...[of(small, 'maxConnections'), of(small, 'maxPerNetwork'), of(small, 'requestMs')],
   ],
   'time without reading any of a response': [
     ...[setting('UNREAD_SECONDS'), of(largeBodies, 'sliceBytes')],

@@ -1,4 +1,5 @@
 // The networks that a client may have all addresses of, and places that clients share by them.
+import type { Server, Socket } from 'node:net';
 import { canonicalAddress } from './address.ts';
 
 /** Prefixes that one customer gets, and how many times the bound of one address each may have. */
@@ -102,4 +103,26 @@ export class Places<T extends { destroy(): unknown }> {
     this.leave(oldest);
     oldest.destroy();
   }
+}
+
+const maxConnections = 64;
+/** Authorities check from several networks, with a connection or two of each. */
+const maxPerNetwork = 8;
+/** How long a request on such a listener may take to arrive. */
+const requestMs = 10_000;
+/** For `createServer` of a listener whose clients share few places. */
+export const smallListener = {
+  requestTimeout: requestMs,
+  headersTimeout: requestMs,
+  connectionsCheckingInterval: requestMs / 5,
+};
+
+/** A listener without authentication that few use: its connections share a few places. */
+export function shareConnections(server: Server): void {
+  const places = new Places<Socket>(maxConnections, maxPerNetwork);
+  server.on('connection', (socket: Socket) => {
+    socket.on('error', () => {});
+    if (!places.take(socket, socket.remoteAddress ?? '')) return void socket.destroy();
+    socket.on('close', () => places.leave(socket));
+  });
 }

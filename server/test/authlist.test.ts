@@ -472,6 +472,7 @@ eachApp((t, database) => {
           400,
         ]);
       }
+      expect((await listOwn(app, { forwarded: 'for=198.51.100.99' })).status).toBe(400);
       expect((await listOwn(app, {})).body.ip).toBe('127.0.0.1');
       await app.stop();
     });

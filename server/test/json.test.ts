@@ -194,6 +194,7 @@ describe('parseJson', () => {
     ['[1e400]', 'body: number out of range; expected at most 9007199254740991 either way'],
     ['', 'body: empty; expected JSON'],
     [' \n', 'body: empty; expected JSON'],
+    ['{\0"\0a\0', 'body: contains NUL, as UTF-16 does; expected JSON encoded as UTF-8'],
     ['\ufeff{}', 'body: starts with a byte order mark; expected JSON without one'],
     ['{"a":1,}', 'body: not valid JSON at line 1, column 8: Expected double-quoted property name'],
     ['{\n "a" 1}', "body: not valid JSON at line 2, column 6: Expected ':' after property name"],

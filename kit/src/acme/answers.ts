@@ -7,7 +7,7 @@ import {
   type SecureContext,
   type TLSSocket,
 } from 'node:tls';
-import { Places } from '../client_networks.ts';
+import { shareConnections, smallListener } from '../client_networks.ts';
 import { whyNotListening } from '../listening.ts';
 import { createServer as createHttpServer } from '../node_http.ts';
 import { AcmeError } from './problems.ts';
@@ -28,10 +28,6 @@ export interface AlpnOffer {
 
 /** The protocol that a certificate authority offers by ALPN when it checks (RFC 8737). */
 const acmeProtocol = 'acme-tls/1';
-const requestMs = 10_000;
-const maxConnections = 64;
-/** Authorities check from several networks, with a connection or two of each. */
-const maxPerNetwork = 8;
 const daySeconds = 86_400;
 
 export class Answers {
@@ -95,16 +91,11 @@ export class Answers {
   /** Listens, and returns the function that stops it. */
   async #open(type: Challenge['type'], { host, port }: ListenAt): Promise<() => void> {
     const server = type === 'http-01' ? this.#httpServer() : this.#tlsServer();
-    const places = new Places<Socket>(maxConnections, maxPerNetwork);
     const sockets = new Set<Socket>();
+    shareConnections(server);
     server.on('connection', (socket: Socket) => {
-      socket.on('error', () => {});
-      if (!places.take(socket, socket.remoteAddress ?? '')) return void socket.destroy();
       sockets.add(socket);
-      socket.on('close', () => {
-        places.leave(socket);
-        sockets.delete(socket);
-      });
+      socket.on('close', () => sockets.delete(socket));
     });
     await new Promise<void>((resolve, reject) => {
       server.on('error', (error: NodeJS.ErrnoException) => reject(listenFault(error, port)));
@@ -117,8 +108,7 @@ export class Answers {
   }
 
   #httpServer(): Server {
-    const limits = { requestTimeout: requestMs, headersTimeout: requestMs };
-    return createHttpServer(limits, ({ method, url = '' }, response) => {
+    return createHttpServer(smallListener, ({ method, url = '' }, response) => {
       const [, token = ''] = /^\/\.well-known\/acme-challenge\/([\w-]+)$/.exec(url) ?? [];
       const text = method === 'GET' ? this.#texts.get(token) : undefined;
       response.setHeader('connection', 'close');
@@ -132,7 +122,7 @@ export class Answers {
     const choose = chooseProtocol.bind(this);
     const server = createTlsServer(
       {
-        handshakeTimeout: requestMs,
+        handshakeTimeout: smallListener.requestTimeout,
         ALPNCallback(this: TLSSocket, offer: AlpnOffer) {
           const chosen = choose(this, offer);
           return chosen === acmeProtocol ? chosen : undefined;

@@ -45,6 +45,7 @@ function parse(text: string): unknown {
 /** The engine's message without the parts of the body that it quotes: they may end up in a log. */
 function syntaxFault(text: string, message: string): string {
   if (text.trim() === '') return 'empty; expected JSON';
+  if (text.includes('\0')) return 'contains NUL, as UTF-16 does; expected JSON encoded as UTF-8';
   if (text.startsWith('\ufeff')) return 'starts with a byte order mark; expected JSON without one';
   const [, line, column] = /\(line (\d+) column (\d+)\)$/.exec(message) ?? [];
   const place = line ? ` at line ${line}, column ${column}` : '';

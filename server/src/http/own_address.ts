@@ -23,7 +23,8 @@ interface Client {
 function clientOf({ socket, headers }: IncomingMessage, trusted_proxies: Network[]): Client {
   const { remoteAddress: peer = '' } = socket;
   const isTrusted = (address: string) => addressInNetworks(address, trusted_proxies);
-  const forwarded = headers['x-forwarded-for'];
+  // A proxy that sends `Forwarded` alone (RFC 7239) names its client in a way that is not read here.
+  const forwarded = headers['x-forwarded-for'] ?? (headers.forwarded && '');
   const peerClient = { address: canonicalAddress(peer) ?? peer, isKnown: true };
   if (forwarded === undefined || !isTrusted(peer)) return peerClient;
   const hops = String(forwarded)
@@ -63,7 +64,7 @@ export function ownAddress(request: FastifyRequest): string {
   if (!request.has_unknown_ip) return canonicalAddress(request.ip) ?? request.ip;
   throw invalidField(
     'ip',
-    'your own address is not known, as the proxy in front of this server passes on none; send the address.',
+    'your own address is not known, as the proxy in front of this server passes on none in X-Forwarded-For; send the address.',
   );
 }
 
