@@ -367,7 +367,7 @@ describe.each([
   ['exitward', ['status'], 'EXITWARD_ADMIN_URL', { EXITWARD_ADMIN_TOKEN: 'ewo_x' }],
   ['exw', ['whoami'], 'EXW_URL', { EXW_TOKEN: 'ewa_x' }],
 ] as const)('%s behind HTTPS_PROXY', (program, args, urlSetting, token) => {
-  const run = async (url: string) => {
+  const run = async (url: string, NO_PROXY = '') => {
     const requests: string[] = [];
     const proxy = createServer((request, response) => {
       requests.push(`${request.method} ${request.url}`);
@@ -380,7 +380,7 @@ describe.each([
     await once(proxy.listen(0, '127.0.0.1'), 'listening');
     const HTTPS_PROXY = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
     const child = spawn(process.execPath, [bins[program] as string, ...args], {
-      env: { PATH: process.env.PATH, HTTPS_PROXY, [urlSetting]: url, ...token },
+      env: { PATH: process.env.PATH, HTTPS_PROXY, NO_PROXY, [urlSetting]: url, ...token },
       stdio: 'ignore',
     });
     await once(child, 'exit').finally(() => proxy.close());
@@ -390,6 +390,10 @@ describe.each([
   test('asks it for https, and gives it no token', async () => {
     const requests = new Set(await run('https://control.example'));
     expect([...requests]).toEqual(['CONNECT control.example:443 without a token']);
+  });
+
+  test('asks it for no host when NO_PROXY is *', async () => {
+    expect(await run('https://control.invalid', '*')).toEqual([]);
   });
 
   test('asks it neither for http, nor for this machine', async () => {

@@ -7,14 +7,17 @@ import { notify } from './output.ts';
 const near = 'localhost,127.0.0.1,[::1]';
 
 /**
- * Sends requests over https through HTTPS_PROXY, except to hosts of NO_PROXY and to this machine.
+ * Sends requests over https through HTTPS_PROXY, except to hosts of NO_PROXY (`*`: all) and to
+ * this machine.
  * Plain http never goes there: the proxy could read the token. Says so where Node cannot do it.
  */
 export async function useHttpsProxy(env: Environment): Promise<void> {
   const proxy = env.https_proxy || env.HTTPS_PROXY;
   if (!proxy) return;
   const { default: http } = await import('node:http');
-  const NO_PROXY = [env.no_proxy || env.NO_PROXY, near].filter(Boolean).join(',');
+  const except = env.no_proxy || env.NO_PROXY || '';
+  if (/(?:^|,)\s*\*\s*(?:,|$)/.test(except)) return;
+  const NO_PROXY = [except, near].filter(Boolean).join(',');
   const HTTPS_PROXY = /^\w+:\/\//.test(proxy) ? proxy : `http://${proxy}`;
   if (!http.setGlobalProxyFromEnv) {
     notify(`HTTPS_PROXY is ignored: Node ${process.versions.node} can't use it, 24.14 can.`);
