@@ -23,7 +23,7 @@ interface Client {
 function clientOf({ socket, headers }: IncomingMessage, trusted_proxies: Network[]): Client {
   const { remoteAddress: peer = '' } = socket;
   const isTrusted = (address: string) => addressInNetworks(address, trusted_proxies);
-  // A proxy that sends `Forwarded` alone (RFC 7239) names its client in a way that is not read here.
+  // A proxy that sends `Forwarded` alone (RFC 7239) names its client, but not in this header.
   const forwarded = headers['x-forwarded-for'] ?? (headers.forwarded && '');
   const peerClient = { address: canonicalAddress(peer) ?? peer, isKnown: true };
   if (forwarded === undefined || !isTrusted(peer)) return peerClient;
