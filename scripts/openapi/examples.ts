@@ -69,6 +69,7 @@ export const examples: Record<string, unknown> = {
   name: 'acme',
   node: 'fra1-a',
   not_after: 1_830_297_600,
+  renewal_due: 1_829_088_000,
   now: 1_798_848_000,
   ok: 1,
   on: false,
