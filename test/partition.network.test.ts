@@ -171,6 +171,10 @@ test('nodes that are cut off serve on by what they know, notice it, and are one 
   console.log(`one again after ${((performance.now() - healed) / 1000).toFixed(1)} s`);
   expect(await statusesOf([...before, ...during])).toEqual(Array(6).fill('active'));
   await each(({ transfer }) => transfer());
-  await until(async () => (await control.billed(counted)).up >= tally.sum.up, 45);
+  const isBilled = async () => {
+    const { up, down } = await control.billed(counted);
+    return up >= tally.sum.up && down >= tally.sum.down;
+  };
+  await until(isBilled, 45);
   expect(await control.billed(counted)).toEqual(tally.sum);
 });

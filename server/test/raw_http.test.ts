@@ -194,7 +194,7 @@ eachDatabase((database) => {
         post(['Connection: close', `Content-Length: ${large.length}`], large),
       );
       expect(heard).toMatch(/^HTTP\/1\.1 400 /);
-      expect(heard).toContain('64 KB');
+      expect(heard).toContain('64 KiB');
     });
 
     test('CONNECT opens no tunnel', async () => {

@@ -69,7 +69,7 @@ test('from two backups a new machine serves account holders, nodes and a new ope
     if (made) next.env = { ...next.env, EXITWARD_ADMIN_TOKEN: made };
   }
   expect(stdout).toMatch(/^nodes\s+1$/m);
-  expect(stdout).toMatch(/^\d+\tolga\t/m);
+  expect(stdout).toMatch(/^\d+\tolga-2\t/m);
   const audited = JSON.parse((await next.run('audit', '--json')).stdout);
   expect(audited[0]).toMatchObject({
     action: 'operator_token.create',
