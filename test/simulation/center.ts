@@ -162,7 +162,7 @@ export class Center implements Door {
     const db = await openSqlite(this.#file, { clock: this.#clock, sync: noPowerCut });
     const { ctx, config } = this.#beginning;
     this.#ctx = { ...ctx, config, clock: this.#clock, db };
-    this.#feed = new Feed(this.#ctx);
+    this.#feed = new Feed(this.#ctx, { beats: false });
     this.#snapshots = new Snapshots(this.#ctx);
     this.tables = new Tables(this.#file, ctx.secrets);
     db.listen(() => this.onCommit());

@@ -50,7 +50,7 @@ export class Feed {
   readonly #stalledSeconds: number;
   readonly #streams = new Map<number, Set<NodeStream>>();
   readonly #stopListening: () => void;
-  readonly #stopBeating: () => void;
+  readonly #stopBeating: () => void = () => {};
   /** Whether the last look for lost and revoked nodes was answered. */
   #isCertain = true;
   /**
@@ -64,13 +64,17 @@ export class Feed {
   #retry: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  /** Cuts a stream that catches up when its node reads nothing for `stalled_seconds`. */
-  constructor(ctx: Context, { stalled_seconds = maxStalledSeconds } = {}) {
+  /**
+   * Cuts a stream that catches up when its node reads nothing for `stalled_seconds`. A simulation
+   * calls `beat` by its own clock, and passes false for `beats`.
+   */
+  constructor(ctx: Context, { stalled_seconds = maxStalledSeconds, beats = true } = {}) {
     this.#ctx = ctx;
     this.#own = ownedByLog(ctx.log);
     this.#stalledSeconds = stalled_seconds;
     this.#stopListening = ctx.db.listen(() => this.#wake());
-    this.#stopBeating = startBeats(this.#own, heartbeatSeconds, (part) => this.beat(part));
+    if (beats)
+      this.#stopBeating = startBeats(this.#own, heartbeatSeconds, (part) => this.beat(part));
   }
 
   /** How many streams are open. */
