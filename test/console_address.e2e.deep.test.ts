@@ -154,7 +154,7 @@ describe('the address of a page of an account', { timeout: 360_000 }, () => {
     );
     await visit.sees('No server matches');
     await visit.go('/users?state=toString&dialog=change:');
-    await visit.toast('is not there any more').waitFor();
+    await visit.toast('no longer exists').waitFor();
     expect(visit.problems).toEqual([]);
   });
 

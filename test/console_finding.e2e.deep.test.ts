@@ -210,7 +210,7 @@ describe('finding things', { timeout: 360_000 }, () => {
     await page.keyboard.press('Escape');
     await open(operator);
     await page.keyboard.type('192.0.2.250');
-    await operator.sees('No account lists 1920.2.250.');
+    await operator.sees('No account lists 192.0.2.250');
     await page.keyboard.press('Escape');
     await find(operator, 'inventory', 'Import an inventory');
     await page.keyboard.press('Enter');

@@ -63,7 +63,7 @@ describe('a form of the console', { timeout: 360_000 }, () => {
     await visit.open('/#/dns');
     await visit.button('Add an entry').click();
     const server = visit.field('On server');
-    expect(await server.locator('option').allInnerTexts()).toEqual(['Reading the servers …']);
+    expect(await server.locator('option').allInnerTexts()).toEqual(['Loading the servers …']);
     await visit.field('Hostname').fill('early.example.com');
     await visit.field('Resolves to').fill('192.0.2.7');
     await visit.button('Add the entry').click();

@@ -29,7 +29,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     for (const wrong of ['ewo_nobodys', 'no token at all']) {
       await other.field('Operator token').fill(wrong);
       await other.button('Sign in').click();
-      expect(await other.faultOf('Operator token')).toContain('does not know');
+      expect(await other.faultOf('Operator token')).toContain('doesn’t recognize');
     }
     expect(other.problems).toEqual([]);
     await other.end();
@@ -95,7 +95,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     await visit.go('/operator/geo');
     await visit.page.getByText('It is not published.').waitFor();
     await visit.page.getByRole('rowheader', { name: wrong[0].ip }).first().waitFor();
-    const poor = visit.page.locator('.badge', { hasText: 'more than 250 km off' });
+    const poor = visit.page.locator('.badge', { hasText: 'Over 250 km off' });
     expect(await poor.count()).toBe(0);
     await visit.field('Seen').selectOption('warn');
     await visit.page.waitForURL(/status=warn/);
@@ -147,7 +147,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     await visit.go('/operator/authlist?ip=nonsense');
     await visit.sees('This isn’t a complete address or network.');
     await visit.field('Address or network').fill('198.51.100.250');
-    await visit.sees('No account lists 19851.100.250.');
+    await visit.sees('No account lists 198.51.100.250.');
     await visit.go(`/operator/authlist?ip=${ip}`);
     await visit.row(ip).getByText(user, { exact: true }).waitFor();
     await expectAccessible(visit, 'who lists an address');
@@ -182,7 +182,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     await visit.field('Name').fill(scheme.name);
     await visit.field('Ports').fill('40000 socks');
     await visit.button('Add the scheme').click();
-    expect(await visit.faultOf('Ports')).toContain('“40000 socks” is no port with its service');
+    expect(await visit.faultOf('Ports')).toContain('“40000 socks” isn’t a port with its service');
     await visit.field('Ports').fill('40000 proxy\n42000 proxy-https');
     await visit.button('Add the scheme').click();
     expect(await visit.faultOf('Name')).toContain('exists already');

@@ -166,7 +166,7 @@ describe('users and tokens in the console', { timeout: 360_000 }, () => {
 
     await more('proxy', 'Invalidate all tokens');
     const ending = visit.dialog('Invalidate all tokens of proxy');
-    await ending.getByText('stops working at once, on all servers').waitFor();
+    await ending.getByText('stop working at once, on all servers').waitFor();
     await ending.getByRole('button', { name: 'Invalidate all tokens of proxy' }).click();
     await visit.toast('are now invalid').waitFor();
     await expect.poll(() => page(`proxy:${token}`), patience).toMatchObject({ status: 407 });

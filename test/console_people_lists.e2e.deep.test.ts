@@ -53,7 +53,7 @@ describe('long lists of users and accounts', { timeout: 360_000 }, () => {
 
   test('filters of users are in the address; what is shown is exported', async () => {
     await visit.go('/users');
-    await visit.field('Permission').selectOption('admin');
+    await visit.field('With permission').selectOption('admin');
     await visit.field('Search').fill('billing');
     await visit.sees('2 found in');
     expect((await names(visit)).sort()).toEqual(['billing-admin', everything]);

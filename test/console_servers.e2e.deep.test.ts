@@ -69,9 +69,12 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     const isOn = async () =>
       (await t.api.get(`/contract/servers?server=${name}`)).body.length === 1;
     await add.click();
-    await visit.toast(`${name} is on the contract`).waitFor();
+    await visit.toast(`${name} added to the contract`).waitFor();
     expect(await isOn()).toBe(true);
-    await visit.toast(`${name} is on the contract`).getByRole('button', { name: 'Undo' }).click();
+    await visit
+      .toast(`${name} added to the contract`)
+      .getByRole('button', { name: 'Undo' })
+      .click();
     await visit.toast(`${name} was removed from the contract again`).waitFor();
     expect(await isOn()).toBe(false);
 
@@ -242,8 +245,8 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
       return outcome.textContent();
     };
     await visit.field('Page').fill(`${t.facts.proxy.origin}/`);
-    expect(await ask()).toMatch(/^Let inIt counts as \S+: its address is on the IP authlist\./);
-    expect(await outcome.textContent()).toMatch(/took \d+ ms and was seen from there\.\s*$/);
+    expect(await ask()).toMatch(/^AllowedIt counts as \S+: its address is on the IP authlist\./);
+    expect(await outcome.textContent()).toMatch(/took \d+ ms and arrived from there\.\s*$/);
     await visit.field('Connection from').fill('192.0.2.99');
     expect(await ask()).toMatch(/This address is not on an IP authlist.*IP authlist$/);
     await visit.choose('As a user');

@@ -72,7 +72,7 @@ export function AskServer({ server }: { server: OwnServer }) {
           value={by}
           onChoose={setBy}
           options={[
-            { value: 'address', text: 'By address' },
+            { value: 'address', text: 'By its address' },
             { value: 'token', text: 'As a user' },
           ]}
         />

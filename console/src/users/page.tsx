@@ -89,7 +89,7 @@ export function UsersPage() {
         placeholder="Name"
         fields={
           <SelectField
-            label="Permission"
+            label="With permission"
             name="flag"
             value={flag ?? ''}
             onInput={setFlag}
