@@ -1,4 +1,4 @@
-// The embedded engine beside other proxies: CPU time of a GET, of a CONNECT and of a MB through a
+// The embedded engine and other proxies: CPU time of a GET, of a CONNECT and of a MB through a
 // tunnel. Each does the same amount of work in turn, round after round.
 //   node bench/peers.ts [--entries 100000] [--rounds 7] [--requests 1000] [--megabytes 256]
 import { type ChildProcess, spawn } from 'node:child_process';

@@ -149,7 +149,7 @@ function listeners({ listen, admin_listen, metrics_listen }: Config): Outcome[] 
   if (metrics_listen && !isLoopback(metrics_listen.host)) {
     outcomes.push(
       warning(
-        `The metrics on ${addressText(metrics_listen)} are open to whoever reaches that address.`,
+        `The metrics on ${addressText(metrics_listen)} are open to anybody who reaches that address.`,
         'EXITWARD_METRICS_LISTEN=127.0.0.1:9464; or a firewall',
       ),
     );
