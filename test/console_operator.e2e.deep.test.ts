@@ -142,13 +142,13 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     }
   });
 
-  test('who lists an address has a page, whose state is the address; a row leads to the entry', async () => {
+  test('an address is looked up on a page, whose state is the address; a row leads to the entry', async () => {
     const { user, ip } = (await t.operator.get('/accounts/acme/authlist')).body[0];
-    await visit.go('/operator/authlist?ip=nonsense');
+    await visit.go('/operator/addresses?ip=nonsense');
     await visit.sees('This isn’t a complete address or network.');
     await visit.field('Address or network').fill('198.51.100.250');
     await visit.sees('No account lists 198.51.100.250.');
-    await visit.go(`/operator/authlist?ip=${ip}`);
+    await visit.go(`/operator/addresses?ip=${ip}`);
     await visit.row(ip).getByText(user, { exact: true }).waitFor();
     await expectAccessible(visit, 'who lists an address');
     await expectFitsPhone(visit, 'who lists an address');
@@ -300,11 +300,12 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     ['/operator/nodes', 'Nodes', ['Invite a node', 'Revoke aar1-a']],
     ['/operator/nodes/1', 'aar1-a of aar1', ['Drain aar1-a', 'Revoke aar1-a']],
     ['/operator/port-schemes', 'Port schemes', ['Add a port scheme']],
-    ['/operator/authlist', 'Who lists an address', []],
+    ['/operator/addresses', 'Addresses', []],
     ['/operator/geo', 'Geo-IP', []],
     ['/operator/usage', 'Usage', []],
     ['/operator/audit', 'Audit log', []],
     ['/operator/tokens', 'Operator tokens', ['Create a token']],
+    ['/operator/control-plane', 'Control plane', ['Start maintenance …']],
   ])(
     'the page %s is accessible in both themes and fits a phone, also with its dialogs open',
     async (path, heading, openers) => {
@@ -523,7 +524,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
 
   test('maintenance stops the account API, is explained in words, and ends', async () => {
     const contract = async () => (await t.api.get('/contract')).status;
-    await visit.go('/operator');
+    await visit.go('/operator/control-plane');
     await visit.button('Start maintenance …').click();
     await visit.dialog('Start maintenance?').getByText('503').waitFor();
     await visit.button('Start maintenance').click();
@@ -531,7 +532,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     expect(await contract()).toBe(503);
     await visit.button('End maintenance …').click();
     await visit.button('End maintenance').click();
-    await visit.page.getByText('in service', { exact: true }).waitFor();
+    await visit.sees('The account API is in service.');
     expect(await contract()).toBe(200);
   });
 
@@ -579,7 +580,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
       ? `${ip.split(':').slice(0, 2).join(':')}::/32`
       : ip.replace(/\d+$/, '0/24');
     for (const text of [ip, network]) {
-      await visit.go(`/operator/authlist?ip=${encodeURIComponent(text)}`);
+      await visit.go(`/operator/addresses?ip=${encodeURIComponent(text)}`);
       const row = (title: string) =>
         visit.page.getByRole('region', { name: title }).getByRole('row').filter({ hasText: ip });
       await row('On authlists').filter({ hasText: 'proxy' }).waitFor();

@@ -66,9 +66,9 @@ describe('a person at the console', { timeout: 360_000 }, () => {
     const all = [
       'Overview',
       'Servers',
-      'Usage',
       'IP authlist',
       'Custom DNS',
+      'Usage',
       'Users and tokens',
       'API tokens',
       'Activity',

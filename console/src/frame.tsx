@@ -4,8 +4,9 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { isLive } from './api/live.ts';
 import { offlineSince } from './api/outage.ts';
+import { type Place, sectionsOf } from './menu.tsx';
 import { Outage } from './outage.tsx';
-import { type LoadPalette, type Place, useFinder } from './palette/finder.tsx';
+import { type LoadPalette, useFinder } from './palette/finder.tsx';
 import { isMac, paletteKeys } from './palette/keys.ts';
 import { nextTheme, theme } from './theme.ts';
 import { Brand, Button, ErrorBoundary, Icon, IconButton, Reached, Toasts } from './ui/ui.ts';
@@ -100,15 +101,23 @@ export function Frame(props: FrameProps) {
           </span>
         </button>
         <nav aria-label="Pages">
-          <ul>
-            {places.map(({ path, name, icon }) => (
-              <li key={path}>
-                <Link href={path} aria-current={isAt(location, path, places) ? 'page' : undefined}>
-                  <Icon name={icon} /> {name}
-                </Link>
-              </li>
-            ))}
-          </ul>
+          {sectionsOf(places).map(([section, ofSection]) => (
+            <div key={section}>
+              {section && <p aria-hidden="true">{section}</p>}
+              <ul aria-label={section || undefined}>
+                {ofSection.map(({ path, name, icon }) => (
+                  <li key={path}>
+                    <Link
+                      href={path}
+                      aria-current={isAt(location, path, places) ? 'page' : undefined}
+                    >
+                      <Icon name={icon} /> {name}
+                    </Link>
+                  </li>
+                ))}
+              </ul>
+            </div>
+          ))}
         </nav>
         <div class="side-foot">
           <span class={isLive.value ? 'live on' : 'live'}>

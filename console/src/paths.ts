@@ -39,11 +39,15 @@ export const paths = {
     server: (name: string) => `/operator/servers/${encodeURIComponent(name)}`,
     nodes: '/operator/nodes',
     node: (id: number) => `/operator/nodes/${id}`,
-    holders: '/operator/authlist',
-    port_schemes: '/operator/port-schemes',
     geofeed: '/operator/geo',
     usage: '/operator/usage',
+    addresses: '/operator/addresses',
     audit: '/operator/audit',
+    port_schemes: '/operator/port-schemes',
     tokens: '/operator/tokens',
+    control_plane: '/operator/control-plane',
   },
 } as const;
+
+/** Former addresses of pages, with those of today. */
+export const moved = { '/operator/authlist': paths.operator.addresses } as const;

@@ -49,13 +49,16 @@ export const isDrawn = (path: string) => !leftOut.includes(path);
 /** A read is made so often before its failure is shown: `reading.ts` of the console. */
 const mostTries = 5;
 
-/** They are read on every page: by the frame around it. */
+/** They are read on every page: by the frame around it, except where the page itself shows them. */
 const ofFrame = ['GET /console', 'GET /console/session', 'GET /admin/status'];
+const shownBy: Record<string, string> = { [paths.operator.control_plane]: 'GET /admin/status' };
 
-/** The reads of pages. */
-const ofPages = operations
-  .filter(({ name, method, isStream }) => method === 'GET' && !isStream && !ofFrame.includes(name))
-  .map(({ name }) => name);
+/** The reads of this page. */
+const readsOf = (path: string) =>
+  operations
+    .filter(({ method, isStream }) => method === 'GET' && !isStream)
+    .map(({ name }) => name)
+    .filter((name) => !ofFrame.includes(name) || shownBy[path] === name);
 
 const asDocumented: Rule = () => undefined;
 
@@ -68,6 +71,7 @@ export class FakeConsole {
   #loads = 0;
   #given: Rule = asDocumented;
   #isLoaded = false;
+  #ofPage = readsOf('');
   #fails: (operation: string) => boolean = () => false;
 
   private constructor(fake: FakeApi, visit: Visit, browser: Browser) {
@@ -96,6 +100,7 @@ export class FakeConsole {
    * it each time.
    */
   async open(path: string): Promise<void> {
+    this.#ofPage = readsOf(path);
     if (!this.#isLoaded || effort === 'deep') return await this.load(path);
     const nowhere = path.startsWith(paths.operator.overview) ? '/operator/nowhere' : '/nowhere';
     await this.visit.page.evaluate(`go('${nowhere}').then(forget)`);
@@ -105,6 +110,7 @@ export class FakeConsole {
 
   /** Loads the page, as at a start of the browser. */
   async load(path: string): Promise<void> {
+    this.#ofPage = readsOf(path);
     const { page, origin } = this.visit;
     this.fake.requests.length = 0;
     this.#loads += 1;
@@ -117,7 +123,7 @@ export class FakeConsole {
   /** The operations that the page has read, without those of its frame. */
   reads(): string[] {
     const names = this.fake.requests.map(({ operation }) => operation);
-    return [...new Set(names)].filter((name) => ofPages.includes(name));
+    return [...new Set(names)].filter((name) => this.#ofPage.includes(name));
   }
 
   /** From here on whatever a page newly shows is read, also what it has read before. */
@@ -201,8 +207,7 @@ export class FakeConsole {
   /** From now on the reads of a page fail, all but its frame's, or this one alone. */
   failReads(status: number, alone?: string): void {
     this.visit.mayBeUnreachable = true;
-    const failing = alone === undefined ? ofPages : [alone];
-    this.#fails = (name) => failing.includes(name);
+    this.#fails = (name) => (alone === undefined ? this.#ofPage.includes(name) : name === alone);
     this.fake.answer(({ name }) => (this.#fails(name) ? { status } : undefined));
   }
 

@@ -2,7 +2,7 @@
 // and when what it reads fails.
 import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { paths } from '../../console/src/paths.ts';
+import { moved, paths } from '../../console/src/paths.ts';
 import { faultsByAxe } from '../console/looking.ts';
 import { emptyExample, extremeExample, refusal } from './fake_api.ts';
 import { addresses, FakeConsole, isDrawn } from './fake_console.ts';
@@ -69,8 +69,8 @@ const pages: Record<string, Row> = {
     sample: 'Open connections',
     empty: 'Node not found',
   },
-  '/operator/authlist': {
-    heading: 'Who lists an address',
+  '/operator/addresses': {
+    heading: 'Addresses',
     sample: 'alice',
     empty: 'No account lists',
     search: '?ip=203.0.113.7',
@@ -80,6 +80,11 @@ const pages: Record<string, Row> = {
   '/operator/usage': { heading: 'Usage', sample: 'acme', empty: 'No accounts yet' },
   '/operator/audit': { heading: 'Audit log', ...ofAccount.audit },
   '/operator/tokens': { heading: 'Operator tokens', sample: 'acme', empty: 'No token matches.' },
+  '/operator/control-plane': {
+    heading: 'Control plane',
+    sample: 'number of the latest change',
+    empty: 'No geo-IP databases',
+  },
   '/operator/accounts/acme': { heading: 'acme', sample: 'Billing period' },
   ...Object.fromEntries(
     Object.entries(ofAccount).map(([part, row]) => [
@@ -126,6 +131,32 @@ describe('a page of the console', () => {
     const pressed = await buttons.evaluateAll((all: any[]) => all.map((button) => button.click()));
     expect(pressed, 'buttons to try again').not.toEqual([]);
   }
+
+  test('of the menu has its name there as its title, in the menu’s sections', async () => {
+    for (const [first, sections] of [
+      ['/', ['Proxies', 'Account']],
+      ['/operator', ['Network', 'Customers', 'Look up', 'Settings']],
+    ] as const) {
+      await t.open(first);
+      const menu = t.visit.page.getByRole('navigation', { name: 'Pages' });
+      expect(await menu.locator('p').allInnerTexts()).toEqual(sections);
+      for (const link of await menu.getByRole('link').all()) {
+        await link.click();
+        const name = (await link.innerText()).trim();
+        await t.visit.heading(name).first().waitFor();
+        expect(await t.visit.page.title()).toBe(`${name} · Exitward`);
+      }
+    }
+    expect(t.takeFaults()).toEqual([]);
+  });
+
+  test('that moved is still found at its former address, with the state of its view', async () => {
+    for (const [from, to] of Object.entries(moved)) {
+      await t.open(`${from}?ip=203.0.113.7`);
+      expect(t.visit.page.url()).toContain(`#${to}?ip=203.0.113.7`);
+    }
+    expect(t.takeFaults()).toEqual([]);
+  });
 
   test('has a row here for each address of the console’s own table, and for each part of an account', async () => {
     expect(Object.keys(pages).sort()).toEqual([...addresses].sort());

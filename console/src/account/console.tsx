@@ -15,6 +15,7 @@ import {
   setSession,
 } from '../api/session.ts';
 import { Frame } from '../frame.tsx';
+import { routesOf } from '../menu.tsx';
 import { NotFoundPage } from '../not_found.tsx';
 import { paths } from '../paths.ts';
 import { notify, notifyError, PageNotice, toasts } from '../ui/ui.ts';
@@ -83,9 +84,7 @@ function OwnConsole() {
       <ScopeContext.Provider value={scope}>
         <PageNotice.Provider value={scope.readOnlyReason}>
           <Switch>
-            {open.map(({ path, hasBelow, Page }) => (
-              <Route key={path} path={hasBelow ? `${path}/*?` : path} component={Page} />
-            ))}
+            {routesOf(open)}
             <Route component={NotFoundPage} />
           </Switch>
         </PageNotice.Provider>

@@ -1,18 +1,14 @@
 // Every page of an account, in the order of the menu, with the permissions that open it.
-import type { FunctionComponent } from 'preact';
-import type { Place } from '../palette/finder.tsx';
+import { inSection, type MenuPage } from '../menu.tsx';
 import { paths } from '../paths.ts';
 import { lazy } from '../ui/ui.ts';
 import { OverviewPage } from './overview/page.tsx';
 
-interface PageOfAccount extends Place {
-  /** Whether it also handles the addresses below its own. */
-  hasBelow?: boolean;
+interface PageOfAccount extends MenuPage {
   /**
    * Any of these opens it; none: it is open to every user. The server checks each request again.
    */
   may: Array<'admin' | 'billing' | 'proxy'>;
-  Page: FunctionComponent;
 }
 
 export const pages: PageOfAccount[] = [
@@ -23,61 +19,65 @@ export const pages: PageOfAccount[] = [
     may: [],
     Page: OverviewPage,
   },
-  {
-    path: paths.servers,
-    hasBelow: true,
-    name: 'Servers',
-    icon: 'servers',
-    may: ['admin', 'proxy'],
-    Page: lazy(() => import('../servers/page.tsx').then((page) => page.ServersPage)),
-  },
-  {
-    path: paths.usage,
-    name: 'Usage',
-    icon: 'usage',
-    may: ['admin', 'billing'],
-    Page: lazy(() => import('../usage/page.tsx').then((page) => page.UsagePage)),
-  },
-  {
-    path: paths.authlist,
-    name: 'IP authlist',
-    icon: 'authlist',
-    may: ['admin', 'proxy'],
-    Page: lazy(() => import('../authlist/page.tsx').then((page) => page.AuthlistPage)),
-  },
-  {
-    path: paths.dns,
-    name: 'Custom DNS',
-    icon: 'dns',
-    may: ['admin'],
-    Page: lazy(() => import('../dns/page.tsx').then((page) => page.DnsPage)),
-  },
-  {
-    path: paths.users,
-    name: 'Users and tokens',
-    icon: 'users',
-    may: ['admin', 'proxy'],
-    Page: lazy(() => import('../users/page.tsx').then((page) => page.UsersPage)),
-  },
-  {
-    path: paths.tokens,
-    name: 'API tokens',
-    icon: 'tokens',
-    may: ['admin'],
-    Page: lazy(() => import('../tokens/page.tsx').then((page) => page.TokensPage)),
-  },
-  {
-    path: paths.activity,
-    name: 'Activity',
-    icon: 'activity',
-    may: ['admin'],
-    Page: lazy(() => import('../activity/page.tsx').then((page) => page.ActivityPage)),
-  },
-  {
-    path: paths.signIn,
-    name: 'Your sign-in',
-    icon: 'lock',
-    may: [],
-    Page: lazy(() => import('./sign_in/own.tsx').then((page) => page.OwnSignInPage)),
-  },
+  ...inSection<PageOfAccount>('Proxies', [
+    {
+      path: paths.servers,
+      hasBelow: true,
+      name: 'Servers',
+      icon: 'servers',
+      may: ['admin', 'proxy'],
+      Page: lazy(() => import('../servers/page.tsx').then((page) => page.ServersPage)),
+    },
+    {
+      path: paths.authlist,
+      name: 'IP authlist',
+      icon: 'authlist',
+      may: ['admin', 'proxy'],
+      Page: lazy(() => import('../authlist/page.tsx').then((page) => page.AuthlistPage)),
+    },
+    {
+      path: paths.dns,
+      name: 'Custom DNS',
+      icon: 'dns',
+      may: ['admin'],
+      Page: lazy(() => import('../dns/page.tsx').then((page) => page.DnsPage)),
+    },
+  ]),
+  ...inSection<PageOfAccount>('Account', [
+    {
+      path: paths.usage,
+      name: 'Usage',
+      icon: 'usage',
+      may: ['admin', 'billing'],
+      Page: lazy(() => import('../usage/page.tsx').then((page) => page.UsagePage)),
+    },
+    {
+      path: paths.users,
+      name: 'Users and tokens',
+      icon: 'users',
+      may: ['admin', 'proxy'],
+      Page: lazy(() => import('../users/page.tsx').then((page) => page.UsersPage)),
+    },
+    {
+      path: paths.tokens,
+      name: 'API tokens',
+      icon: 'tokens',
+      may: ['admin'],
+      Page: lazy(() => import('../tokens/page.tsx').then((page) => page.TokensPage)),
+    },
+    {
+      path: paths.activity,
+      name: 'Activity',
+      icon: 'activity',
+      may: ['admin'],
+      Page: lazy(() => import('../activity/page.tsx').then((page) => page.ActivityPage)),
+    },
+    {
+      path: paths.signIn,
+      name: 'Your sign-in',
+      icon: 'lock',
+      may: [],
+      Page: lazy(() => import('./sign_in/own.tsx').then((page) => page.OwnSignInPage)),
+    },
+  ]),
 ];

@@ -6,7 +6,7 @@ import { AuditLog } from './audit_log.tsx';
 export function ActivityPage() {
   const { account, base } = useScope();
   return (
-    <Page title="Activity" note="Every change in the account, and every sign-in.">
+    <Page note="Every change in the account, and every sign-in.">
       <AuditLog operation="console_list_audit" base={base} name={account} />
     </Page>
   );

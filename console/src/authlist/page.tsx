@@ -56,8 +56,6 @@ export function AuthlistPage() {
   );
   return (
     <Page
-      wide
-      title="IP authlist"
       note="Connections from these addresses don’t need a password. Traffic is counted for the user shown."
       actions={pages.total > 0 && add}
     >

@@ -63,8 +63,6 @@ export function DnsPage() {
   );
   return (
     <Page
-      wide
-      title="Custom DNS"
       note="Point a hostname at an IP address of your choice. It applies on override ports only."
       actions={pages.total > 0 && add}
     >

@@ -10,7 +10,7 @@ import { NotFoundPage } from '../not_found.tsx';
 import { paths } from '../paths.ts';
 import { ServersPage } from '../servers/page.tsx';
 import { TokensPage } from '../tokens/page.tsx';
-import { IsPart, Loaded, Page } from '../ui/ui.ts';
+import { IsPart, Loaded, Page, PageName } from '../ui/ui.ts';
 import { UsagePage } from '../usage/page.tsx';
 import { UsersPage } from '../users/page.tsx';
 import { AccountState } from './accounts.tsx';
@@ -38,7 +38,6 @@ export function AccountPage({ name, part }: { name: string; part: string }) {
   const PartPage = pages[shown.part];
   return (
     <Page
-      wide
       title={name}
       note={<Link href={paths.operator.accounts}>All accounts</Link>}
       actions={account.data && <AccountState of={account.data} />}
@@ -61,7 +60,9 @@ export function AccountPage({ name, part }: { name: string; part: string }) {
         {(accountRecord) => (
           <ScopeContext.Provider value={operatorScope(name)}>
             <IsPart.Provider value>
-              <PartPage account={accountRecord} />
+              <PageName.Provider value={shown.name}>
+                <PartPage account={accountRecord} />
+              </PageName.Provider>
             </IsPart.Provider>
           </ScopeContext.Provider>
         )}

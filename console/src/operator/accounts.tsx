@@ -37,12 +37,7 @@ export function AccountsPage() {
     </Button>
   );
   return (
-    <Page
-      wide
-      title="Accounts"
-      note="The customers of the network and their contracts."
-      actions={create}
-    >
+    <Page note="The customers of the network and their contracts." actions={create}>
       <FilteredList
         what="the accounts"
         empty={

@@ -231,6 +231,7 @@ function ofStatus({ status }: Network): Item[] {
       key: 'maintenance',
       tone: 'bad',
       sentence: 'Maintenance is on: the account API returns 503 for every request.',
+      link: { path: paths.operator.control_plane, text: 'Control plane' },
     });
   }
   return items;

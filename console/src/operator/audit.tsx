@@ -7,7 +7,7 @@ import { SuggestAccount } from './suggest_account.tsx';
 export function AuditPage() {
   const [account, setAccount] = useAddressState('account');
   return (
-    <Page title="Audit log" note="Every change in the network, and every sign-in.">
+    <Page note="Every change in the network, and every sign-in.">
       <AuditLog operation="admin_list_audit" name="network">
         <SuggestAccount value={account} onInput={setAccount} />
       </AuditLog>

@@ -42,7 +42,6 @@ export function GeofeedPage() {
   const status = useRead('admin_get_status', {});
   return (
     <Page
-      title="Geo-IP"
       note="Websites ask geo-IP providers where an address is. The geofeed gives providers the right answer."
       actions={
         <Button icon="download" onClick={save}>

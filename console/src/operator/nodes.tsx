@@ -37,7 +37,7 @@ export function NodesPage() {
     </Button>
   );
   return (
-    <Page wide title="Nodes" note="Machines that carry the servers’ traffic." actions={invite}>
+    <Page note="Machines that carry the servers’ traffic." actions={invite}>
       <Card>
         <Loaded of={nodes} what="the nodes">
           {(all) =>

@@ -1,23 +1,19 @@
 // The status of the whole network: its size, what needs attention, and where its servers are.
 import { Link, useLocation } from 'wouter-preact';
-import type { Given, ResponseOf } from '../api/api.ts';
-import { change, useRead } from '../api/reading.ts';
+import type { Given } from '../api/api.ts';
+import { useRead } from '../api/reading.ts';
 import { AttentionCard } from '../attention/card.tsx';
 import { mostNamed } from '../attention/items.ts';
-import { dateTime } from '../format.ts';
 import { now } from '../now.ts';
 import { addressOf, paths } from '../paths.ts';
 import '../style/overview.css';
 import { foundIn, usePages } from '../api/paging.ts';
-import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
-import { Badge, Button, Card, Loaded, Page, Stat } from '../ui/ui.ts';
+import { Card, Loaded, Page, Stat } from '../ui/ui.ts';
 import { attention, type Network } from './attention.ts';
 import { FirstSteps } from './first_steps.tsx';
 import { HistoryCard } from './history.tsx';
 import { NetworkMap } from './network_map.tsx';
 import { lagText, nodeGroups } from './states.ts';
-
-type Status = ResponseOf<'admin_get_status'>;
 
 export function OverviewPage() {
   const [, navigate] = useLocation();
@@ -65,7 +61,7 @@ export function OverviewPage() {
     },
   };
   return (
-    <Page title="Overview">
+    <Page>
       <Loaded of={all} what="the state of the network">
         {(network) => (
           <>
@@ -83,7 +79,6 @@ export function OverviewPage() {
                 onChoose={(places) => navigate(addressOf(paths.operator.servers, { places }))}
               />
             )}
-            <ThisServer status={network.status} />
           </>
         )}
       </Loaded>
@@ -162,94 +157,5 @@ function Figures({ network: { status, nodes: all } }: { network: Network }) {
         </Stat>
       </dl>
     </Card>
-  );
-}
-
-const engines = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
-
-function ThisServer({ status }: { status: Status }) {
-  const { version, database, geoip, maintenance } = status;
-  const { dialog, open } = useDialog();
-  return (
-    <Card
-      title="Control plane"
-      actions={
-        <Button
-          kind={maintenance ? 'primary' : 'plain'}
-          onClick={() => open((close) => <MaintenanceDialog on={!maintenance} onClose={close} />)}
-        >
-          {maintenance ? 'End maintenance …' : 'Start maintenance …'}
-        </Button>
-      }
-    >
-      <dl class="stats">
-        <Stat name="Account API" note={maintenance ? 'returns 503 for every request' : undefined}>
-          {maintenance ? (
-            <Badge tone="bad">maintenance</Badge>
-          ) : (
-            <Badge tone="good">in service</Badge>
-          )}
-        </Stat>
-        <Stat name="Version">{version}</Stat>
-        <Stat name="Database" note={`schema ${database.schema}`}>
-          {engines[database.engine]}
-        </Stat>
-        <Stat name="Revision" note="number of the latest change">
-          {database.revision.toLocaleString('en')}
-        </Stat>
-      </dl>
-      {geoip.length > 0 ? (
-        <div class="stack-tight">
-          <h3>Geo-IP databases</h3>
-          <ul class="bare-list">
-            {geoip.map(({ provider, type, built_at, file, fault }) => (
-              <li key={provider} class="row wrap-anywhere">
-                <strong>{provider}</strong>
-                <Badge tone={fault === null ? 'good' : 'bad'}>
-                  {fault === null ? 'ok' : 'fault'}
-                </Badge>
-                <span>
-                  {type}, built {dateTime(built_at)}
-                </span>
-                <span class="note">{file}</span>
-                {fault !== null && <span class="fault">{fault}</span>}
-              </li>
-            ))}
-          </ul>
-        </div>
-      ) : (
-        <p class="note">
-          No geo-IP database is set (EXITWARD_GEOIP), so exit IPs aren’t looked up.
-        </p>
-      )}
-      {dialog}
-    </Card>
-  );
-}
-
-function MaintenanceDialog({ on, onClose }: { on: boolean; onClose: () => void }) {
-  return (
-    <FormDialog
-      title={on ? 'Start maintenance?' : 'End maintenance?'}
-      verb={on ? 'Start maintenance' : 'End maintenance'}
-      kind={on ? 'danger' : 'primary'}
-      onClose={onClose}
-      onSubmit={async () => {
-        await change('admin_set_maintenance', { body: { on } });
-        return on ? 'Maintenance started.' : 'Maintenance ended.';
-      }}
-    >
-      {on ? (
-        <p>
-          Every request of every account to <code>/v0</code> gets 503 and Retry-After until you end
-          it, on all processes of the control plane. Everything else continues: the proxies on all
-          nodes, this console, and the work of operators.
-        </p>
-      ) : (
-        <p>
-          Accounts can use <code>/v0</code> again at once.
-        </p>
-      )}
-    </FormDialog>
   );
 }

@@ -16,7 +16,7 @@ import {
 import { type Item, Palette } from '../palette/palette.tsx';
 import { nameIn, paths } from '../paths.ts';
 import { useTyped } from '../typed.ts';
-import { isAddress } from './holders.tsx';
+import { isAddress } from './addresses.tsx';
 import { accountParts } from './parts.ts';
 
 const { operator } = paths;
@@ -63,6 +63,9 @@ const networkActions = (go: Go): Item[] => [
   }),
   action('Invite a node', 'plus', go(operator.nodes, { dialog: 'invite' }), {
     words: 'new add join machine',
+  }),
+  action('Start or end maintenance', 'pause', go(operator.control_plane), {
+    words: 'control plane down stop',
   }),
   action('Create an operator token', 'plus', go(operator.tokens, { dialog: 'create' }), {
     words: 'new add',
@@ -161,7 +164,7 @@ function useClaims(searched: string, go: Go) {
     }),
   );
   if (items.length > 0) {
-    const more = action(`Who lists ${ip}, until when`, 'authlist', go(operator.holders, { ip }), {
+    const more = action(`Who lists ${ip}, until when`, 'authlist', go(operator.addresses, { ip }), {
       words: ip,
     });
     items.push(more);

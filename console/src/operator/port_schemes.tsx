@@ -33,7 +33,6 @@ export function PortSchemesPage() {
   });
   return (
     <Page
-      title="Port schemes"
       note="Which ports of a server lead to its exit IPs, and by which service. An account uses the ports of its own scheme."
       actions={
         <Button kind="primary" icon="plus" onClick={() => openLinked('add')}>

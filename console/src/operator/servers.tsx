@@ -73,12 +73,7 @@ export function ServersPage() {
     </>
   );
   return (
-    <Page
-      wide
-      title="Servers"
-      note="Locations of the network, with their nodes and exit IPs."
-      actions={actions}
-    >
+    <Page note="Locations of the network, with their nodes and exit IPs." actions={actions}>
       {map !== '' && (
         <div class="small-map">
           <NetworkMap chosen={places} onChoose={setPlaces} />

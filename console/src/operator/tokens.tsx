@@ -24,8 +24,6 @@ export function TokensPage() {
   });
   return (
     <Page
-      wide
-      title="Operator tokens"
       note="An operator token gives full access. Create one for each person: the audit log shows its name."
       actions={
         <Button kind="primary" icon="plus" onClick={() => openLinked('create')}>

@@ -66,7 +66,6 @@ export function UsagePage() {
   };
   return (
     <Page
-      title="Usage"
       note="Every account in its current billing period."
       actions={
         <Button icon="download" disabled={!pages.rows.data || pages.hasMore} onClick={save}>

@@ -2,15 +2,9 @@
 // search, "?" lists all of them.
 import type { FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { type IconName, notifyError } from '../ui/ui.ts';
+import type { Place } from '../menu.tsx';
+import { notifyError } from '../ui/ui.ts';
 import { isComposing, isMac } from './keys.ts';
-
-/** A page that can be opened. */
-export interface Place {
-  path: string;
-  name: string;
-  icon: IconName;
-}
 
 export interface FinderProps {
   /** The pages that are open to the user. */

@@ -2,10 +2,11 @@
 import { usePath } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import type { Scope } from '../api/scope.ts';
+import type { Place } from '../menu.tsx';
 import { addressOf } from '../paths.ts';
 import { theme } from '../theme.ts';
 import type { Reading } from '../ui/ui.ts';
-import type { FinderProps, Place } from './finder.tsx';
+import type { FinderProps } from './finder.tsx';
 import type { Item } from './palette.tsx';
 
 export type Go = (path: string, state?: Record<string, string>) => () => void;
@@ -25,8 +26,9 @@ export const pageItems = (
   go: Go,
   more: Pick<Item, 'note' | 'words'> = {},
 ): Item[] =>
-  places.map(({ path, name, icon }) => ({
-    ...{ key: `page ${path}`, kind: 'Page', name, icon, ...more },
+  places.map(({ path, name, icon, section, words }) => ({
+    ...{ key: `page ${path}`, kind: 'Page', name, icon, note: section, ...more },
+    words: [section, words, more.words].join(' '),
     isCommon: path !== here,
     choose: go(path),
   }));

@@ -34,7 +34,6 @@ export function OneServer({ name, list }: OneServerProps) {
   const removed = row?.own && { ...row, limit_bytes: row.own.limit_bytes };
   return (
     <Page
-      wide
       title={row ? `${row.title} (${name})` : name}
       note={
         <>

@@ -37,8 +37,6 @@ function ListPage() {
   const contract = useReadIn(scope, 'get_contract', {}, { enabled: scope.isOperator });
   return (
     <Page
-      wide
-      title="Servers"
       note={
         scope.isOperator
           ? contract.data && onOwnLimits(contract.data.detailed_billing)

@@ -30,8 +30,6 @@ export function TokensPage() {
   const revoke = (ids: number[]) => changeIn(scope, 'revoke_tokens', { body: { ids } });
   return (
     <Page
-      wide
-      title="API tokens"
       note="Programs manage the account with an API token: servers, authlist, custom DNS, users. It doesn’t work at the proxies; use a proxy access token there."
       actions={create}
     >

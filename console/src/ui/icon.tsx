@@ -31,6 +31,10 @@ const shapes = {
   resume: 'M7 5l12 7-12 7z',
   search: 'M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM16 16l4.500 4.500',
   keyboard: 'M3 6h18v12H3zM7 10h.01M12 10h.01M17 10h.01M8 14h8',
+  place:
+    'M12 21s-7-6.500-7-11a7 7 0 0 1 14 0c0 4.500-7 11-7 11zM12 12.500a2.500 2.500 0 1 0 0-5 2.500 2.500 0 0 0 0 5z',
+  control: 'M4 7h10M18 7h2M4 17h2M10 17h10M16 5v4M8 15v4',
+  test: 'M4 12h9M9 8l4 4-4 4M14 5h5v14h-5',
   download: 'M12 4v11M7 11l5 5 5-5M4 20h16',
 } as const;
 

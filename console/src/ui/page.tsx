@@ -3,11 +3,10 @@ import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useRef } from 'preact/hooks';
 
 interface PageProps {
-  title: string;
+  /** Left out by pages of the menu: their name there. */
+  title?: string;
   note?: ComponentChildren;
   actions?: ComponentChildren;
-  /** Uses the full width, as long tables do. */
-  wide?: boolean;
   children: ComponentChildren;
 }
 
@@ -19,6 +18,9 @@ let hasShown = false;
  */
 export const PageNotice = createContext<string | undefined | null>(undefined);
 
+/** The name in the menu of the page inside, which is its title. */
+export const PageName = createContext('');
+
 /** Whether pages inside are parts of a surrounding page, which has the name and the notice. */
 export const IsPart = createContext(false);
 
@@ -27,11 +29,12 @@ export function Page(props: PageProps) {
 }
 
 function Part({ title, note, actions, children }: PageProps) {
+  const name = useContext(PageName);
   return (
     <>
       <header class="card-head">
         <div>
-          <h2>{title}</h2>
+          <h2>{title ?? name}</h2>
           {note && <p class="note">{note}</p>}
         </div>
         {actions && <div class="actions">{actions}</div>}
@@ -41,7 +44,9 @@ function Part({ title, note, actions, children }: PageProps) {
   );
 }
 
-function WholePage({ title, note, actions, wide = false, children }: PageProps) {
+function WholePage({ title: own, note, actions, children }: PageProps) {
+  const name = useContext(PageName);
+  const title = own ?? name;
   const notice = useContext(PageNotice);
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -50,7 +55,7 @@ function WholePage({ title, note, actions, wide = false, children }: PageProps) 
     hasShown = true;
   }, [title]);
   return (
-    <main class={wide ? 'page wide' : 'page'} id="main">
+    <main class="page" id="main">
       <header class="page-head">
         <div>
           <h1 ref={heading} tabIndex={-1}>

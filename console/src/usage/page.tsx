@@ -38,7 +38,7 @@ export function UsagePage() {
   const allServers = useReadIn(scope, 'get_usage', { query: { ...span, by: 'server' } }, enabled);
   const allUsers = useReadIn(scope, 'get_usage', { query: { ...span, by: 'user' } }, enabled);
   return (
-    <Page title="Usage" note="Traffic of the account, counted hourly. Days are UTC.">
+    <Page note="Traffic of the account, counted hourly. Days are UTC.">
       <FilterFields
         filters={filters}
         onChange={change}

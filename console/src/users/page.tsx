@@ -68,8 +68,6 @@ export function UsersPage() {
   );
   return (
     <Page
-      wide
-      title="Users and tokens"
       note={
         isAdmin
           ? 'Users are the people and programs of the account. At the proxies, a user’s name and a proxy access token are username and password.'

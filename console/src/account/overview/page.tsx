@@ -19,7 +19,7 @@ export function OverviewPage() {
   const isNew = useRef(false);
   isNew.current ||= contract !== undefined && !isReading && !isConnected;
   return (
-    <Page title="Overview">
+    <Page>
       {!(admin || billing || proxy) && <NoPermissions account={account} user={user.name} />}
       {servers !== undefined && listed !== undefined && isNew.current && (
         <ConnectCard {...{ servers, toTry, listed, isConnected }} />

@@ -20,7 +20,6 @@ export function OwnSignInPage() {
   const turnOff = () => open((close) => <RemoveSecondFactorDialog onClose={close} />);
   return (
     <Page
-      title="Your sign-in"
       note={
         <>
           You sign in as the user <strong>{user?.name}</strong> of the account{' '}

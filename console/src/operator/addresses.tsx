@@ -19,15 +19,11 @@ const isNetwork = (text: string) => isAddress(text.replace(/\/\d{1,3}$/, ''));
 /** The most rows of each list that are shown. */
 const maxRows = 200;
 
-export function HoldersPage() {
+export function AddressesPage() {
   const [text, setText, settled] = useTypedState('ip');
   const ip = settled.trim();
   return (
-    <Page
-      wide
-      title="Who lists an address"
-      note="In each port scheme, an address can be listed once in the whole network. Custom DNS entries that point to it and servers that exit from it are shown, too."
-    >
+    <Page note="In each port scheme, an address can be listed once in the whole network. Custom DNS entries that point to it and servers that exit from it are shown, too.">
       <Card>
         <div class="filters">
           <SearchField

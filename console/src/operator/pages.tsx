@@ -1,0 +1,85 @@
+// Every page of the operators' console, in the order of the menu.
+import { inSection, type MenuPage } from '../menu.tsx';
+import { paths } from '../paths.ts';
+import { lazy } from '../ui/ui.ts';
+import { OverviewPage } from './overview.tsx';
+
+const { operator } = paths;
+
+export const pages: MenuPage[] = [
+  { path: operator.overview, name: 'Overview', icon: 'overview', Page: OverviewPage },
+  ...inSection<MenuPage>('Network', [
+    {
+      path: operator.servers,
+      name: 'Servers',
+      icon: 'servers',
+      Page: lazy(() => import('./servers.tsx').then((page) => page.ServersPage)),
+    },
+    {
+      path: operator.nodes,
+      name: 'Nodes',
+      icon: 'nodes',
+      Page: lazy(() => import('./nodes.tsx').then((page) => page.NodesPage)),
+    },
+    {
+      path: operator.geofeed,
+      name: 'Geo-IP',
+      icon: 'place',
+      words: 'geofeed location country',
+      Page: lazy(() => import('./geofeed.tsx').then((page) => page.GeofeedPage)),
+    },
+  ]),
+  ...inSection<MenuPage>('Customers', [
+    {
+      path: operator.accounts,
+      name: 'Accounts',
+      icon: 'accounts',
+      words: 'contracts',
+      Page: lazy(() => import('./accounts.tsx').then((page) => page.AccountsPage)),
+    },
+    {
+      path: operator.usage,
+      name: 'Usage',
+      icon: 'usage',
+      words: 'traffic billing',
+      Page: lazy(() => import('./usage.tsx').then((page) => page.UsagePage)),
+    },
+  ]),
+  ...inSection<MenuPage>('Look up', [
+    {
+      path: operator.addresses,
+      name: 'Addresses',
+      icon: 'authlist',
+      words: 'who lists an ip authlist',
+      Page: lazy(() => import('./addresses.tsx').then((page) => page.AddressesPage)),
+    },
+    {
+      path: operator.audit,
+      name: 'Audit log',
+      icon: 'activity',
+      words: 'history changes sign-ins',
+      Page: lazy(() => import('./audit.tsx').then((page) => page.AuditPage)),
+    },
+  ]),
+  ...inSection<MenuPage>('Settings', [
+    {
+      path: operator.port_schemes,
+      name: 'Port schemes',
+      icon: 'link',
+      Page: lazy(() => import('./port_schemes.tsx').then((page) => page.PortSchemesPage)),
+    },
+    {
+      path: operator.tokens,
+      name: 'Operator tokens',
+      icon: 'tokens',
+      Page: lazy(() => import('./tokens.tsx').then((page) => page.TokensPage)),
+    },
+    {
+      path: operator.control_plane,
+      name: 'Control plane',
+      icon: 'control',
+      words: 'maintenance version database geo-ip databases',
+      Page: lazy(() => import('./control_plane.tsx').then((page) => page.ControlPlanePage)),
+    },
+  ]),
+];
