@@ -73,6 +73,19 @@ async function startExampleNetwork(database: string) {
   };
 }
 
+/** Runs each file of EXAMPLES with its environment; prints the lines that each printed. */
+const runAll = `
+import { format } from 'node:util';
+const printed = {};
+for (const [file, env] of Object.entries(JSON.parse(process.env.EXAMPLES))) {
+  const lines = (printed[file] = []);
+  Object.assign(process.env, env);
+  console.log = (...values) => lines.push(...format(...values).split('\\n'));
+  await import('./' + file + '.js').catch((error) => lines.push(error.stack));
+}
+process.stdout.write(JSON.stringify(printed));
+`;
+
 describe('the examples', () => {
   const fileOf = (index: number) => `example_${index}`;
 
@@ -110,19 +123,30 @@ describe('the examples', () => {
     expect(await compile(folder, '--types', 'node', '--noEmit', 'wrong.ts')).toContain('TS2322');
   });
 
-  test.each(examples.map((example, index) => ({ ...example, index })))(
-    '$place does what it says',
-    async ({ index, prints }) => {
-      const file = join(folder, `${fileOf(index)}.js`);
-      const network = await startExampleNetwork(`${index}.db`);
+  describe('run, each on a network of its own, all in one process', () => {
+    let printed: Record<string, string[]>;
+
+    beforeAll(async () => {
+      const networks = await Promise.all(
+        examples.map((_, index) => startExampleNetwork(`${index}.db`)),
+      );
       try {
-        const { EXITWARD_URL } = network.env;
-        writeFileSync(file, readFileSync(file, 'utf8').replaceAll(address, EXITWARD_URL));
-        const printed = await runOnOwnNode([file], { cwd: folder, env: network.env });
-        expect(printed.split('\n').slice(0, -1)).toEqual(prints);
+        for (const [index, { env }] of networks.entries()) {
+          const file = join(folder, `${fileOf(index)}.js`);
+          writeFileSync(file, readFileSync(file, 'utf8').replaceAll(address, env.EXITWARD_URL));
+        }
+        const envs = Object.fromEntries(networks.map(({ env }, index) => [fileOf(index), env]));
+        writeFileSync(join(folder, 'all.mjs'), runAll);
+        const env = { EXAMPLES: JSON.stringify(envs) };
+        printed = JSON.parse(await runOnOwnNode(['all.mjs'], { cwd: folder, env }));
       } finally {
-        await network.stop();
+        await Promise.all(networks.map((network) => network.stop()));
       }
-    },
-  );
+    });
+
+    test.each(examples.map((example, index) => ({ ...example, index })))(
+      '$place does what it says',
+      ({ index, prints }) => expect(printed[fileOf(index)]).toEqual(prints),
+    );
+  });
 });
