@@ -26,6 +26,7 @@ export async function seedHistory(tx: Transaction, buckets: readonly UsageBucket
     points.push({
       ...{ node_id: 0, step, at, up, down, samples: 1, connections },
       connections_peak: Math.round(connections * (1.2 + random() / 2)),
+      connections_min: Math.round(connections * (0.5 + random() / 3)),
       lag_peak: Math.round(random() ** 4 * 30),
       faults_peak: Math.floor(random() * 4),
     });

@@ -760,16 +760,28 @@ export interface History {
   from: number;
   /** Steps before here. */
   to: number;
-  /** Width of a step in seconds: 300, 3600 or, from midnight UTC on, 86400. */
+  /** Width of a step in seconds: a multiple of 300, 3600 or 86400. Steps begin at midnight UTC; those of a week on Mondays. */
   step: number;
   /** In order of time. Steps in which nothing was are left out. */
   points: {
-    /** Start of the step. */
+    /** Start of the step; it may be before `from`. */
     at: number;
+    /** For how many seconds of the step something is stored. */
+    measured_seconds: number;
     /** Bytes from clients. */
     up: number;
     /** Bytes to clients. */
     down: number;
+    /** Bytes a second from clients, in the slowest five minutes of the step (an hour where only hours are stored); null: none of them is over. */
+    up_min: number | null;
+    /** Bytes a second from clients, in the fastest five minutes of the step (an hour where only hours are stored); null: none of them is over. */
+    up_peak: number | null;
+    /** Bytes a second to clients, in the slowest five minutes of the step (an hour where only hours are stored); null: none of them is over. */
+    down_min: number | null;
+    /** Bytes a second to clients, in the fastest five minutes of the step (an hour where only hours are stored); null: none of them is over. */
+    down_peak: number | null;
+    /** Open connections, at least; null: no look in the step. */
+    connections_min: number | null;
     /** Open connections of live nodes, on average; null: no look in the step. */
     connections: number | null;
     /** Open connections, at most; null: no look in the step. */
@@ -3188,7 +3200,9 @@ export interface Operations {
     response: AcceptedUsage;
   };
   admin_get_history: {
-    given: { query?: { from?: number; to?: number; server?: string; node?: string } };
+    given: {
+      query?: { from?: number; to?: number; server?: string; node?: string; step?: number };
+    };
     response: History;
   };
   admin_export_inventory: {

@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import { filled, rejectionsIn } from '../src/operator/history_points.ts';
 
 const point = (at: number, more: object = {}) => ({
-  ...{ at, up: 0, down: 0, rejected: {} },
+  ...{ at, measured_seconds: 300, up: 0, down: 0, rejected: {} },
+  ...{ up_min: null, up_peak: null, down_min: null, down_peak: null, connections_min: null },
   ...{ connections: null, connections_peak: null, lag_peak: null, faults_peak: null },
   ...more,
 });

@@ -11,8 +11,14 @@ import type { TestNode } from './node.ts';
 
 interface Point {
   at: number;
+  measured_seconds: number;
   up: number;
   down: number;
+  up_min: number | null;
+  up_peak: number | null;
+  down_min: number | null;
+  down_peak: number | null;
+  connections_min: number | null;
   connections: number | null;
   connections_peak: number | null;
   lag_peak: number | null;
@@ -232,6 +238,80 @@ eachApp((t) => {
     expect((await read(`?node=${node.id}&from=${base - 20 * day}`)).step).toBe(day);
   });
 
+  test('a step as wide as a chart can show it has the mean, the slowest and the fastest five minutes', async () => {
+    const { node, usage } = await scene();
+    const to = t.now() - (t.now() % 1800);
+    const from = to - 7200;
+    await usage(
+      { at: from, up: 300, down: 0 },
+      { at: from + 300, up: 900, down: 600 },
+      { at: from + 1800 + 600, up: 30_000, down: 3000 },
+    );
+    const { step, points } = await read(`?node=${node.id}&from=${from}&to=${to}&step=1700`);
+    expect(step).toBe(1800);
+    expect(points).toMatchObject([
+      {
+        at: from,
+        measured_seconds: 600,
+        up: 1200,
+        up_min: 1,
+        up_peak: 3,
+        down_min: 0,
+        down_peak: 2,
+      },
+      { at: from + 1800, measured_seconds: 300, up: 30_000, up_min: 100, up_peak: 100 },
+    ]);
+    // The five minutes of `from` are the first of their step: the ten before them are left out.
+    const late = await read(`?node=${node.id}&from=${from + 300}&to=${to}&step=1800`);
+    expect(late.points).toMatchObject([
+      { at: from, measured_seconds: 300, up: 900 },
+      { up: 30_000 },
+    ]);
+  });
+
+  test('the five minutes of now are measured so far, and are neither the slowest nor the fastest', async () => {
+    const { node, usage } = await scene();
+    t.clock.advance(300 - (t.now() % 300) + 100);
+    await usage({ at: t.now() - 100, up: 100, down: 0 });
+    const query = `?node=${node.id}&from=${t.now() - 100}&to=${t.now() + 1}`;
+    expect((await read(query)).points).toMatchObject([
+      { measured_seconds: 100, up: 100, up_min: null, up_peak: null },
+    ]);
+  });
+
+  test('a server has the open connections of its nodes together, at least and at most', async () => {
+    const { server, node } = await scene();
+    const nodes = [node, await t.node(server, 'second')];
+    for (const each of nodes) await each.snapshot();
+    t.clock.advance(300 - (t.now() % 300));
+    for (const connections of [10, 4]) {
+      t.clock.advance(60);
+      for (const each of nodes) {
+        const { epoch, revision } = each;
+        const headers = { 'exitward-connections': String(connections) };
+        await each.send('POST', '/acks', { epoch, revision }, headers);
+      }
+      await t.pass(1);
+    }
+    const expected = { connections: 14, connections_min: 8, connections_peak: 20 };
+    for (const span of [`from=${t.now() - 600}`, `from=${t.now() - 3 * day}`]) {
+      const { points } = await read(`?server=${server}&${span}&to=${t.now() + 1}`);
+      expect(points.at(-1)).toMatchObject(expected);
+    }
+  });
+
+  test('steps of a week begin on Mondays, and have all days of the week', async () => {
+    const { usage } = await scene();
+    const from = t.now() - 60 * day;
+    await usage({ at: from, up: 7, down: 0 }, { at: from + 10 * day, up: 1, down: 0 });
+    const { step, points } = await read(`?from=${from}&to=${t.now() + 1}&step=${7 * day}`);
+    expect(step).toBe(7 * day);
+    for (const { at } of points) expect(new Date(at * 1000).getUTCDay()).toBe(1);
+    const days = await read(`?from=${from}&to=${t.now() + 1}&step=1`);
+    expect(days.step).toBe(day);
+    expect(inAll(points, ({ up }) => up)).toBe(inAll(days.points, ({ up }) => up));
+  });
+
   test('however long the span is, a turn of the event loop reads four days of it at most', async () => {
     const { node, usage } = await scene();
     const to = t.now() + 1;
@@ -239,7 +319,7 @@ eachApp((t) => {
     await usage(...days.map((at) => ({ at, up: 1, down: 1 })));
     const scope = { node_id: node.id };
     const sizes: number[] = [];
-    const span = { from: to - 400 * day, to, step: day };
+    const span = { from: to - 400 * day, to, step: day, now: t.now() };
     for await (const { points } of historySlices(t.running.ctx.db, scope, span)) {
       sizes.push(points.length);
     }
@@ -276,6 +356,8 @@ eachApp((t) => {
       ['?from=x', 400, 'from'],
       ['?from=5&to=5', 400, 'from'],
       ['?from=1', 400, 'from'],
+      ['?step=0', 400, 'step'],
+      ['?step=604801', 400, 'step'],
       ['?server=srv1&node=1', 400, 'node'],
       ['?server=nowhere', 404, undefined],
       ['?node=999999', 404, undefined],

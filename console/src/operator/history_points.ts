@@ -30,7 +30,8 @@ export function filled({ from, step, to, points }: History, now: number): Filled
 }
 
 const nothing = {
-  ...{ up: 0, down: 0, rejected: {} },
+  ...{ measured_seconds: 0, up: 0, down: 0, rejected: {} },
+  ...{ up_min: null, up_peak: null, down_min: null, down_peak: null, connections_min: null },
   ...{ connections: null, connections_peak: null, lag_peak: null, faults_peak: null },
 };
 

@@ -31,6 +31,7 @@ import { tokensAndAddresses } from './migrations/0033_tokens_and_addresses.ts';
 import { listBatches } from './migrations/0034_list_batches.ts';
 import { vpnGenerations } from './migrations/0035_vpn_generations.ts';
 import { foldedSearch } from './migrations/0036_folded_search.ts';
+import { fewestConnections } from './migrations/0037_fewest_connections.ts';
 
 interface Migration {
   id: number;
@@ -70,6 +71,7 @@ const migrations: Migration[] = [
   { id: 34, name: 'list_batches', statements: listBatches },
   { id: 35, name: 'vpn_generations', statements: vpnGenerations },
   { id: 36, name: 'folded_search', statements: foldedSearch },
+  { id: 37, name: 'fewest_connections', statements: fewestConnections },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;

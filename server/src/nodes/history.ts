@@ -26,7 +26,7 @@ const earlySeconds = 5;
 type Amounts = Omit<store.PointRow, 'node_id' | 'step' | 'at'>;
 const nothing: Amounts = {
   ...{ up: 0, down: 0, samples: 0, connections: 0 },
-  ...{ connections_peak: 0, lag_peak: 0, faults_peak: 0 },
+  ...{ connections_peak: 0, connections_min: null, lag_peak: 0, faults_peak: 0 },
 };
 
 /** A row for each step length and each of these nodes. */
@@ -119,6 +119,7 @@ export async function sampleNodes(tx: Transaction): Promise<number> {
       samples: 1,
       connections,
       connections_peak: connections,
+      connections_min: connections,
     }),
   );
   await store.addPoints(tx, points);
@@ -136,28 +137,19 @@ export async function purgeHistory(tx: Transaction, maxRows: number): Promise<nu
   return Math.max(...removed);
 }
 
-export interface HistoryPoint {
-  /** Start of the step, epoch seconds. */
-  at: number;
-  /** Bytes from and to clients in the step. */
-  up: number;
-  down: number;
-  /** Open connections, average and maximum; null: no sample. */
-  connections: number | null;
-  connections_peak: number | null;
-  /** The longest time, in seconds, that a change waited for a live node. */
-  lag_peak: number | null;
-  /** The highest number of faults at one time. */
-  faults_peak: number | null;
-  /** Rejected connections, by reason. */
-  rejected: Record<string, number>;
-}
+/** `at`: start of the step; bytes, and connections by the reason of their rejection. */
+export type HistoryPoint = store.Point & { rejected: Record<string, number> };
 
 /**
  * The width of a step, so that a chart has at most a few hundred: five minutes, an hour or a day
- * (UTC).
+ * (UTC), or as many of them as are at least `wanted` seconds.
  */
-export function stepSeconds(from: number, to: number, now: number): number {
+export function stepSeconds(from: number, to: number, now: number, wanted = 0): number {
+  const narrowest = narrowestSeconds(from, to, now);
+  return Math.max(1, Math.ceil(wanted / narrowest)) * narrowest;
+}
+
+function narrowestSeconds(from: number, to: number, now: number): number {
   if (to - from <= shortKeptSeconds && from >= now - shortKeptSeconds) return shortSeconds;
   return to - from <= hoursKeptSeconds ? hourSeconds : daySeconds;
 }
@@ -168,52 +160,67 @@ interface HistorySlice {
   isLast: boolean;
 }
 
-/** How many stored steps are read in one turn of the event loop. */
+/** How many stored steps are read in one turn of the event loop, unless one step has more. */
 const storedStepsOfSlice = 96;
 
-/** The steps in from <= at < to, in order, without empty ones; `step`: see `stepSeconds`. */
+interface HistorySpan {
+  from: number;
+  to: number;
+  /** See `stepSeconds`. */
+  step: number;
+  now: number;
+}
+
+/**
+ * The steps of from <= at < to, in order, without empty ones. The first may have begun before
+ * `from`, and has only the part that is stored from there on.
+ */
 export async function* historySlices(
   db: Reader,
   scope: store.Whose,
-  { from, to, step }: { from: number; to: number; step: number },
+  { from, to, step, now }: HistorySpan,
 ): AsyncGenerator<HistorySlice, void, void> {
-  const stored = Math.min(step, hourSeconds);
-  const sliceSeconds = storedStepsOfSlice * stored;
-  for (let at = from - (from % step), isLast = false; !isLast; at += sliceSeconds) {
-    isLast = at + sliceSeconds >= to;
-    const span = { step: stored, from: at, to: Math.min(at + sliceSeconds, to), width: step };
-    yield { isLast, points: await pointsIn(db, scope, span) };
+  const stored = Math.min(narrowestSeconds(from, to, now), hourSeconds);
+  const sliceSeconds = Math.max(1, Math.floor((storedStepsOfSlice * stored) / step)) * step;
+  let start = from - (from % stored);
+  let end = store.startOfStep(from, step) + sliceSeconds;
+  for (let isLast = false; !isLast; start = end, end += sliceSeconds) {
+    isLast = end >= to;
+    const span = { step: stored, from: start, to: Math.min(end, to), width: step };
+    yield { isLast, points: await pointsIn(db, scope, span, now) };
   }
 }
 
-async function pointsIn(db: Reader, scope: store.Whose, span: store.Span): Promise<HistoryPoint[]> {
+async function pointsIn(
+  db: Reader,
+  scope: store.Whose,
+  span: store.Span,
+  now: number,
+): Promise<HistoryPoint[]> {
   const [points, rejections] = await Promise.all([
-    store.pointsOf(db, scope, span),
+    store.pointsOf(db, scope, span, now),
     store.rejectionsOf(db, scope, span),
   ]);
   const byTime = new Map<number, HistoryPoint>();
-  for (const { at, up, down, samples, connections, ...peaks } of points) {
-    const { connections_peak, lag_peak, faults_peak } = peaks;
-    const sampled =
-      samples > 0
-        ? {
-            connections: Math.round(connections / samples),
-            connections_peak,
-            lag_peak,
-            faults_peak,
-          }
-        : unseen;
-    byTime.set(at, { at, up: safe(up), down: safe(down), ...sampled, rejected: {} });
+  for (const { at, ...amounts } of points) {
+    const whole = Object.entries(amounts).map(([name, amount]) => [name, safe(amount)]);
+    byTime.set(at, { ...(Object.fromEntries(whole) as typeof amounts), at, rejected: {} });
   }
   for (const { at, reason, count } of rejections) {
-    const point = byTime.get(at) ?? { at, up: 0, down: 0, ...unseen, rejected: {} };
+    const point = byTime.get(at) ?? { at, ...unseen, rejected: {} };
     point.rejected[reason] = safe(count);
     byTime.set(at, point);
   }
   return Array.from(byTime.values()).sort((a, b) => a.at - b.at);
 }
 
-/** Sums of several nodes may be larger than JSON can carry exactly. */
-const safe = (sum: number) => Math.min(sum, Number.MAX_SAFE_INTEGER);
+/** Whole, and no larger than JSON can carry exactly: sums of several nodes may be. */
+const safe = <T extends number | null>(sum: T) =>
+  (sum === null ? sum : Math.min(Math.round(sum), Number.MAX_SAFE_INTEGER)) as T;
 
-const unseen = { connections: null, connections_peak: null, lag_peak: null, faults_peak: null };
+const unseen = {
+  ...{ measured_seconds: 0, up: 0, down: 0 },
+  ...{ up_min: null, up_peak: null, down_min: null, down_peak: null },
+  ...{ connections: null, connections_min: null, connections_peak: null },
+  ...{ lag_peak: null, faults_peak: null },
+};

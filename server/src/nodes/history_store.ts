@@ -14,6 +14,8 @@ export interface PointRow {
   samples: number;
   connections: number;
   connections_peak: number;
+  /** Of the samples; null: there is none. */
+  connections_min: number | null;
   /** For how many seconds the oldest pending change was not applied. */
   lag_peak: number;
   faults_peak: number;
@@ -38,8 +40,11 @@ const added = (table: string, column: string) =>
 const raised = (column: string) =>
   `${column} = case when node_points.${column} > excluded.${column}
      then node_points.${column} else excluded.${column} end`;
+const lowered = (column: string) =>
+  `${column} = case when node_points.${column} is null or excluded.${column} < node_points.${column}
+     then excluded.${column} else node_points.${column} end`;
 const pointsUpsert = `on conflict (node_id, step, at) do update set
-  ${[...summed.map((column) => added('node_points', column)), ...peaks.map(raised)]}`;
+  ${[...summed.map((column) => added('node_points', column)), ...peaks.map(raised), lowered('connections_min')]}`;
 const rejectionsUpsert = `on conflict (node_id, step, at, reason) do update set ${added('node_rejections', 'count')}`;
 
 export function addPoints(tx: Transaction, rows: readonly PointRow[]): Promise<void> {
@@ -139,8 +144,25 @@ export function liveNodes(
   );
 }
 
-/** A point as it is read: sums over nodes, and the peaks of any of them. */
-export type Point = Omit<PointRow, 'node_id' | 'step'>;
+/** A point as it is read: of its stored steps, each the sum of the nodes. */
+export interface Point {
+  at: number;
+  /** How many seconds of it are stored. */
+  measured_seconds: number;
+  up: number;
+  down: number;
+  /** Bytes a second, in the slowest and the fastest stored step that is over. */
+  up_min: number | null;
+  up_peak: number | null;
+  down_min: number | null;
+  down_peak: number | null;
+  /** Null: no sample. */
+  connections: number | null;
+  connections_min: number | null;
+  connections_peak: number | null;
+  lag_peak: number | null;
+  faults_peak: number | null;
+}
 export type Rejections = Omit<RejectionRow, 'node_id' | 'step'>;
 
 /** A node, all nodes of a server, or, if left out, the network. */
@@ -164,13 +186,36 @@ export interface Span {
   width: number;
 }
 
-/** In order; empty steps are left out. */
-export function pointsOf(db: Reader, scope: Whose, { step, from, to, width }: Span) {
-  const sum = (column: string) => `sum(cast(${column} as double precision)) as ${column}`;
+/** Where steps begin: on Mondays, at midnight UTC, so that steps of a week are calendar weeks. */
+const monday = 345_600;
+export const startOfStep = (at: number, width: number) => at - ((at - monday) % width);
+const startIn = (width: number) => `at - (at - ${monday}) % ${width}`;
+
+/** In order; empty steps are left out. The stored step of `now` is not over. */
+export function pointsOf(db: Reader, scope: Whose, span: Span, now: number) {
+  const { step, from, to, width } = span;
+  const real = (column: string) => `cast(${column} as double precision)`;
+  const sampled = (column: string) => `sum(case when samples > 0 then ${column} end)`;
+  const mean = `${real('connections')} / samples`;
+  const speed = (column: string, of: string) =>
+    `${of}(case when at + ${step} <= ${now} then ${column} / ${step} end) as ${column}_${of === 'min' ? 'min' : 'peak'}`;
   return db.all<Point>(
-    `select at - at % ${width} as at, ${[...summed.map(sum), ...peaks.map((column) => `max(${column}) as ${column}`)]}
-     from node_points where node_id ${nodesOf(scope)} and step = $2 and at >= $3 and at < $4
-     group by at - at % ${width} order by 1`,
+    `select ${startIn(width)} as at, sum(up) as up, sum(down) as down,
+       sum(cast(case when at + ${step} <= ${now} then ${step} when at < ${now} then ${now} - at else 1 end
+         as double precision)) as measured_seconds,
+       ${['up', 'down'].flatMap((column) => [speed(column, 'min'), speed(column, 'max')])},
+       avg(connections) as connections, min(connections_min) as connections_min,
+       max(connections_peak) as connections_peak, max(lag_peak) as lag_peak, max(faults_peak) as faults_peak
+     from (
+       select at, sum(${real('up')}) as up, sum(${real('down')}) as down, ${sampled(mean)} as connections,
+         ${sampled(`coalesce(${real('connections_min')}, ${mean})`)} as connections_min,
+         ${sampled(real('connections_peak'))} as connections_peak,
+         max(case when samples > 0 then lag_peak end) as lag_peak,
+         ${sampled(real('faults_peak'))} as faults_peak
+       from node_points where node_id ${nodesOf(scope)} and step = $2 and at >= $3 and at < $4
+       group by at
+     ) stored
+     group by ${startIn(width)} order by 1`,
     placed(scope, step, from, to),
   );
 }
@@ -178,9 +223,9 @@ export function pointsOf(db: Reader, scope: Whose, { step, from, to, width }: Sp
 /** As `pointsOf`. */
 export function rejectionsOf(db: Reader, scope: Whose, { step, from, to, width }: Span) {
   return db.all<Rejections>(
-    `select at - at % ${width} as at, reason, sum(cast(count as double precision)) as count
+    `select ${startIn(width)} as at, reason, sum(cast(count as double precision)) as count
      from node_rejections where node_id ${nodesOf(scope)} and step = $2 and at >= $3 and at < $4
-     group by at - at % ${width}, reason order by 1, 2`,
+     group by ${startIn(width)}, reason order by 1, 2`,
     placed(scope, step, from, to),
   );
 }

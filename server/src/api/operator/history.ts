@@ -5,7 +5,7 @@ import { networkVersion } from '../../changes/changes.ts';
 import type { Context } from '../../context.ts';
 import { invalidField } from '../../errors.ts';
 import { Digits, Integer, idOf, Named, Strict, Text, Timestamp } from '../../http/fields.ts';
-import { timeIn } from '../../http/paging.ts';
+import { timeIn, wholeIn } from '../../http/paging.ts';
 import {
   type HistoryPoint,
   historySlices,
@@ -20,23 +20,48 @@ import { operatorRoute } from './route.ts';
 
 const daySeconds = 86_400;
 
+const maxStepSeconds = 7 * daySeconds;
+
 const HistoryQuery = Strict({
   from: Type.Optional(Digits('Epoch seconds; a day before `to` when omitted.')),
   to: Type.Optional(Digits('Epoch seconds; now when omitted.')),
   server: Type.Optional(Text('Only the nodes of this server.')),
   node: Type.Optional(Text('Only this node, by its id.')),
+  step: Type.Optional(
+    Digits(
+      'The width of a step, in seconds, as a chart can show it; the narrowest when omitted. It is rounded up to a multiple of that.',
+      1,
+      maxStepSeconds,
+    ),
+  ),
 });
+const orNull = (schema: TSchema, description: string, cause: string) =>
+  Type.Union([schema, Type.Null()], { description: `${description}; null: ${cause}.` });
 const seen = (schema: TSchema, description: string) =>
-  Type.Union([schema, Type.Null()], { description: `${description}; null: no look in the step.` });
+  orNull(schema, description, 'no look in the step');
+const speed = (description: string) =>
+  orNull(
+    Integer('Bytes a second.'),
+    `Bytes a second ${description} five minutes of the step (an hour where only hours are stored)`,
+    'none of them is over',
+  );
 const History = Named('History', {
   from: Timestamp('Steps from here on.'),
   to: Timestamp('Steps before here.'),
-  step: Integer('Width of a step in seconds: 300, 3600 or, from midnight UTC on, 86400.'),
+  step: Integer(
+    'Width of a step in seconds: a multiple of 300, 3600 or 86400. Steps begin at midnight UTC; those of a week on Mondays.',
+  ),
   points: Type.Array(
     Strict({
-      at: Timestamp('Start of the step.'),
+      at: Timestamp('Start of the step; it may be before `from`.'),
+      measured_seconds: Integer('For how many seconds of the step something is stored.'),
       up: Integer('Bytes from clients.'),
       down: Integer('Bytes to clients.'),
+      up_min: speed('from clients, in the slowest'),
+      up_peak: speed('from clients, in the fastest'),
+      down_min: speed('to clients, in the slowest'),
+      down_peak: speed('to clients, in the fastest'),
+      connections_min: seen(Integer('How many.'), 'Open connections, at least'),
       connections: seen(Integer('How many.'), 'Open connections of live nodes, on average'),
       connections_peak: seen(Integer('How many.'), 'Open connections, at most'),
       lag_peak: seen(Integer('Seconds.'), 'The longest that a change had waited for a live node'),
@@ -68,10 +93,11 @@ export function historyRoutes(app: FastifyInstance, ctx: Context): void {
         throw invalidField('from', `is more than ${days} days before to.`);
       }
       const whose = await whoseOf(ctx, query);
-      const step = stepSeconds(from, to, now);
+      const wanted = wholeIn('step', query.step, 0, 1, maxStepSeconds);
+      const step = stepSeconds(from, to, now, wanted);
       const points = await longReads.collect(
         networkVersion,
-        (db) => historySlices(db, whose, { from, to, step }),
+        (db) => historySlices(db, whose, { from, to, step, now }),
         async (slices) => {
           const all: HistoryPoint[] = [];
           for await (const slice of slices) all.push(...slice.points);
