@@ -607,6 +607,30 @@ export interface Credentials {
 export interface Doctor {
   /** Version of this server. */
   version: string;
+  /** The settings of this server that `exitward doctor` goes by, whatever its own environment says. */
+  settings: {
+    /** Where people reach the console. */
+    public_url: string;
+    /** Where nodes connect. */
+    node_url: string;
+    /** The data folder. */
+    data_dir: string;
+    /** The database; null on PostgreSQL. */
+    sqlite_file: string | null;
+    /** The keys file. */
+    keys_file: string;
+    /** The file of the first operator token. */
+    admin_token_file: string;
+    /** The files of the certificate; null: the server speaks no TLS itself. */
+    tls: {
+      /** The certificate, with its chain. */
+      cert_file: string;
+      /** Its key. */
+      key_file: string;
+    } | null;
+    /** Whether a proxy in front terminates TLS. */
+    tls_terminated: boolean;
+  };
   /** One or more of each check. */
   findings: {
     /** Names the check, see the list in docs/doctor.md. */

@@ -116,7 +116,7 @@ export function readConfig(env: Environment): Config {
   const urls = readUrls(settings, listeners, tls);
   checkReach(settings, listeners, tls);
   // Settings of the command line in the same file are no mistake.
-  readAccess(settings);
+  readAccess(settings, listeners.admin_listen);
   const config = {
     ...listeners,
     ...urls,
@@ -145,7 +145,7 @@ function readListeners(settings: Settings) {
   const listen = listenAddress('EXITWARD_LISTEN', { host: '127.0.0.1', port: 8080 });
   return {
     listen,
-    admin_listen: listenAddress('EXITWARD_ADMIN_LISTEN', { host: '127.0.0.1', port: 8081 }),
+    admin_listen: readAdminListen(settings),
     node_listen: listenAddress('EXITWARD_NODE_LISTEN', listen),
     metrics_listen:
       text('EXITWARD_METRICS_LISTEN', '') === 'off'
@@ -153,6 +153,10 @@ function readListeners(settings: Settings) {
         : listenAddress('EXITWARD_METRICS_LISTEN', { host: '127.0.0.1', port: 9464 }),
     metrics_accounts: readMetricsAccounts(settings),
   };
+}
+
+function readAdminListen({ listenAddress }: Settings): ListenAddress {
+  return listenAddress('EXITWARD_ADMIN_LISTEN', { host: '127.0.0.1', port: 8081 });
 }
 
 function readMetricsAccounts({ text, fault }: Settings): string[] {
@@ -374,6 +378,8 @@ export interface OperatorAccess {
   /** Undefined: read it from the file, which a server on this machine writes. */
   admin_url: string | undefined;
   admin_url_file: string;
+  /** Where a server with these settings listens for operators. */
+  usual_admin_url: string;
   /** Send the token over plain http to another machine as well. */
   admin_insecure: boolean;
   /** Undefined: read it from the file. */
@@ -390,15 +396,19 @@ export function adminUrlFile(data_dir: string): string {
 
 /** Reads the settings of the command line; it ignores the rest of the environment. */
 export function readOperatorAccess(env: Environment): OperatorAccess {
-  return readAccess(settingsOf(env));
+  const settings = settingsOf(env);
+  return readAccess(settings, readAdminListen(settings));
 }
 
-function readAccess({ text, optional }: Settings): OperatorAccess {
+function readAccess({ text, optional }: Settings, admin_listen: ListenAddress): OperatorAccess {
   const data_dir = text('EXITWARD_DATA_DIR', 'data');
   const token_file = text('EXITWARD_ADMIN_TOKEN_FILE', resolve(data_dir, 'admin-token'));
+  // Operators' own listener has TLS on other addresses alone.
+  const scheme = isLoopback(admin_listen.host) ? 'http' : 'https';
   return {
     admin_url: optional('EXITWARD_ADMIN_URL'),
     admin_url_file: adminUrlFile(data_dir),
+    usual_admin_url: `${scheme}://${addressText(admin_listen)}`,
     admin_insecure: text('EXITWARD_ADMIN_INSECURE', 'no') === 'yes',
     admin_token: optional('EXITWARD_ADMIN_TOKEN'),
     admin_token_file: resolve(token_file),

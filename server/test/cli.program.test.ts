@@ -181,6 +181,9 @@ describe('against a running server', () => {
     expect(await json('node', 'invite', 'ams1', '--lifetime', '2h')).toMatchObject({
       code: expect.stringMatching(/^ewi_/),
     });
+    const { stdout: invited } = await cli.run('node', 'invite', 'ams1');
+    expect(invited).toMatch(/^ {2}echo ewi_\w+ \| exitward-agent join http\S+ - && /m);
+    expect(invited).not.toContain('/etc/exitward');
     expect(await json('node', 'list')).toEqual([]);
     expect(
       await json('port-scheme', 'add', 'high', '20000:proxy', '22000:proxy-https'),
@@ -495,6 +498,20 @@ describe('against a running server', () => {
     chmodSync(file, 0o666);
     expectFailure(await run({}), /chmod/);
     chmodSync(file, 0o600);
+  });
+
+  test('without that file it asks where a server with these settings listens', async () => {
+    const file = join(cli.data_dir, 'admin-url');
+    const text = readFileSync(file);
+    rmSync(file);
+    const run = (EXITWARD_ADMIN_LISTEN: string) =>
+      runCommand(['status'], { ...cli.env, EXITWARD_ADMIN_URL: '', EXITWARD_ADMIN_LISTEN });
+    const { host } = new URL(cli.env.EXITWARD_ADMIN_URL ?? '');
+    expect((await run(host)).code).toBe(0);
+    expectFailure(await run('127.0.0.1:9'), /answers at http:\/\/127.0.0.1:9 /);
+    // Operators' own listener has TLS except on loopback.
+    expectFailure(await run('[2001:db8::1]:9'), /answers at https:\/\/\[2001:db8::1\]:9 /);
+    writeFileSync(file, text, { mode: 0o600 });
   });
 
   test('serve does not take the data of the demo for those of a network', () => {

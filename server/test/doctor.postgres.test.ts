@@ -304,6 +304,43 @@ describe('exitward doctor', () => {
     expect(stdout).toContain(`ok\tserver\tExitward ${version} runs.\t\n`);
   });
 
+  test('beside a running server it goes by the settings of that server, whatever its own environment has', async () => {
+    const plain = cli.env;
+    const folder = join(cli.data_dir, 'secrets');
+    mkdirSync(folder);
+    cli.env = {
+      ...plain,
+      EXITWARD_PUBLIC_URL: 'https://proxies.invalid',
+      EXITWARD_NODE_URL: 'https://nodes.invalid',
+      EXITWARD_KEYS_FILE: join(folder, 'keys.json'),
+    };
+    await cli.serve();
+    const { EXITWARD_ADMIN_URL = '' } = cli.env;
+    cli.env = { ...plain, EXITWARD_ADMIN_URL, EXITWARD_PUBLIC_URL: 'https://another.invalid' };
+    const { findings, states } = await doctor();
+    const sentences = (name: string) => named(findings, name).map(({ sentence }) => sentence);
+    expect(sentences('public_url')).toEqual([
+      'The name proxies.invalid of the public URL has no address.',
+    ]);
+    expect(sentences('node_url')).toEqual(['Nodes connect to https://nodes.invalid.']);
+    expect(states('keys')).toEqual(['ok']);
+  });
+
+  test('a server of another network at the default address does not count as its own', async () => {
+    await cli.serve();
+    const { host } = new URL(cli.env.EXITWARD_ADMIN_URL ?? '');
+    const folder = join(cli.data_dir, 'another');
+    mkdirSync(folder, { mode: 0o700 });
+    const { EXITWARD_ADMIN_URL: _, ...env } = cli.env;
+    cli.env = { ...env, EXITWARD_DATA_DIR: folder, EXITWARD_ADMIN_LISTEN: host };
+    const { code, findings, states } = await doctor();
+    expect([code, states('server'), states('keys')]).toEqual([0, ['warning'], ['ok']]);
+    expect(named(findings, 'server')[0]).toMatchObject({
+      sentence: expect.stringContaining(`No server of ${folder} runs`),
+      remedy: 'exitward serve; for a server elsewhere, set EXITWARD_ADMIN_URL',
+    });
+  });
+
   test('of a server that was stopped it reports the schema, and leaves the files as they are', async () => {
     await cli.serve();
     await cli.stop();

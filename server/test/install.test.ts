@@ -53,18 +53,18 @@ eachApp((t) => {
     const obstacles = async () => (await t.operator.get('/status')).body.joining.obstacles;
     expect(await obstacles()).toEqual([
       {
-        message: `Nodes are to connect to ${t.base_url}, which only this machine reaches.`,
-        remedy: 'EXITWARD_PUBLIC_URL=https://NAME in /etc/exitward/exitward.env',
+        message: `Nodes connect to ${t.base_url}, which no other machine can reach.`,
+        remedy: 'stop "exitward serve", then: EXITWARD_PUBLIC_URL=https://NAME exitward serve',
       },
       {
-        message: 'The server has no package of the agent to hand out.',
-        remedy: expect.stringMatching(/^copy exitward-agent_.*EXITWARD_PACKAGES_DIR/),
+        message: 'The server has no package of the agent for new machines.',
+        remedy: expect.stringContaining(`_….deb into ${folder};`),
       },
     ]);
     put('exitward-agent_0.9.0_amd64.deb', 'any');
     expect(await obstacles()).toHaveLength(1);
     const urls = { public_url: 'https://exitward.example', node_url: 'https://[::1]:8443' };
-    expect(nodeUrlObstacle(urls)?.remedy).toMatch(/^EXITWARD_NODE_URL=/);
+    expect(nodeUrlObstacle(urls)?.remedy).toContain(' EXITWARD_NODE_URL=');
     expect(nodeUrlObstacle({ ...urls, node_url: urls.public_url })).toBeUndefined();
   });
 

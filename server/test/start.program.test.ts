@@ -91,7 +91,7 @@ describe('a server that cannot start says why in one sentence and exits with 1',
     const error = await serve(again, { log: pino({ level: 'silent' }) }).catch((e: Error) => e);
     expect((error as Error).message).toMatch(
       new RegExp(
-        `^Can't listen on .*\\nThe server of .* runs already, for operators on ${running.admin_url};.*$`,
+        `^Can't listen on .*\\nThe server of .* runs already, for operators on ${running.admin_url}\\. To restart it: .*exitward serve$`,
       ),
     );
     await running.stop();

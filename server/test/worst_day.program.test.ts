@@ -89,7 +89,7 @@ test('a token is made by the right keys alone, under a name that is free', async
   expect([early.code, early.stderr]).toEqual([
     1,
     expect.stringMatching(
-      /There is no .*exitward.db yet: start its server first, by "systemctl start exitward"/,
+      /There is no .*exitward.db yet: start its server first, by "exitward serve"/,
     ),
   ]);
   expect(readdirSync(cli.data_dir)).toEqual([]);

@@ -13,6 +13,7 @@ import { type Environment, settingsOrFaults } from '../../../kit/src/settings.ts
 import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
 import { checkUrl, type Identity, isJoined, policyFolder, readIdentity } from '../identity.ts';
+import { installation } from '../installation.ts';
 import { askStatus } from '../local.ts';
 import type { Policy } from '../policy/policy.ts';
 import { Replica } from '../store/replica.ts';
@@ -85,10 +86,8 @@ export async function examine(env: Environment, options: ExamineOptions): Promis
   return { version, state: worst(findings), findings };
 }
 
-const file = '/etc/exitward/agent.env, or the environment';
-
 function settingsFinding(sentence: string, outcome: typeof fault = fault): Finding {
-  return { name: 'settings', ...outcome(sentence, `set it right in ${file}`) };
+  return { name: 'settings', ...outcome(sentence, `set it right in ${installation.settings}`) };
 }
 
 function identityOf({ state_dir }: Config): { identity?: Identity; damage: Finding[] } {

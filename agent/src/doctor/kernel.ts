@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { fault, listed, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import { connectionCaps, descriptorLimit } from '../connection_caps.ts';
 import { isOutOfPorts } from '../health/exit_addresses.ts';
+import { installation } from '../installation.ts';
 import { readOutgoingPorts } from '../outgoing_ports.ts';
 import { exitsOf } from './ports.ts';
 import { squidVersion } from './programs.ts';
@@ -113,8 +114,8 @@ function descriptors({ config, pid }: Subject): Outcome {
   if (limit >= fewDescriptors) return ok(`${sentence}.`);
   return warning(
     `${sentence}; expected ${fewDescriptors} or more.`,
-    pid === undefined
-      ? 'ulimit -Hn; the unit of the package has LimitNOFILE=65536:524288'
-      : 'systemctl edit exitward-agent: LimitNOFILE=65536:524288',
+    installation.isService
+      ? 'systemctl edit exitward-agent: LimitNOFILE=65536:524288'
+      : `ulimit -n 65536, then: ${installation.start}`,
   );
 }

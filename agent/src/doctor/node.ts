@@ -1,6 +1,7 @@
 // The machine as a node: has it joined, does its agent run, and does that have the rights it needs?
 import { readFileSync } from 'node:fs';
 import { fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
+import { installation } from '../installation.ts';
 import { otherEngine } from './programs.ts';
 import type { NodeCheck, Subject } from './subject.ts';
 
@@ -13,12 +14,7 @@ function node({ identity, status, config }: Subject): Outcome[] {
   if (!identity) return [ok('This machine has not joined a network yet.')];
   const sentence = `This machine is node ${identity.node} of ${identity.server}`;
   if (!status) {
-    return [
-      warning(
-        `${sentence}, and no agent runs on ${config.state_dir}.`,
-        'systemctl enable --now exitward-agent, or exitward-agent run',
-      ),
-    ];
+    return [warning(`${sentence}, and no agent runs on ${config.state_dir}.`, installation.start)];
   }
   const state =
     status.state === 'following'
@@ -30,7 +26,9 @@ function node({ identity, status, config }: Subject): Outcome[] {
           )
         : warning(
             `${sentence}; its agent ${status.version} does not hear the control plane at the moment.`,
-            'journalctl -u exitward-agent -n 50',
+            installation.isService
+              ? 'journalctl -u exitward-agent -n 50'
+              : 'the log of exitward-agent',
           );
   const faults = status.faults.map(({ kind, message }) =>
     fault(`The agent says: ${message}`, `docs/faults.md explains the fault ${kind}`),
@@ -65,8 +63,9 @@ function rights({ config, pid }: Subject): Outcome {
   }
   const whose = pid === undefined ? 'This process' : 'The agent';
   const effective = effectiveOf(pid);
-  const remedy =
-    'run it by the unit of the package (systemctl restart exitward-agent); in a container: --cap-add';
+  const remedy = installation.isService
+    ? installation.restart
+    : 'run it as root with all rights; in a container: --cap-add';
   if (process.getuid?.() !== 0) {
     return fault(
       'This is not root. Starting Squid as its own user needs root, and so does checking everything.',

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Clock } from '../clock.ts';
 import type { Fault } from '../faults.ts';
+import { installation } from '../installation.ts';
 
 const lookSeconds = 60;
 /** The kernel's mark of a file that was replaced or removed. */
@@ -37,7 +38,7 @@ export class Programs {
     return this.#outdated.map((program) => ({
       kind: 'outdated',
       subject: program,
-      message: `${program} still runs in the version before an upgrade. Restart the agent, which ends its connections: systemctl restart exitward-agent.`,
+      message: `${program} still runs in the version before an upgrade. Restart the agent, which ends its connections: ${installation.restart}.`,
     }));
   }
 }

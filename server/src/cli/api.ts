@@ -4,6 +4,7 @@ import { Failure } from '../../../kit/src/cli/failures.ts';
 import { OpenToOthers, readPrivate } from '../../../kit/src/private_files.ts';
 import type { Environment } from '../../../kit/src/settings.ts';
 import { hostOf, isLoopback, type OperatorAccess, readOperatorAccess } from '../config.ts';
+import { installation } from '../install/installation.ts';
 import type { Row } from './columns.ts';
 import { ApiFailure } from './failures.ts';
 
@@ -11,7 +12,6 @@ import { ApiFailure } from './failures.ts';
 export class NoServer extends Failure {}
 
 const responseMs = 120_000;
-const usualUrl = 'http://127.0.0.1:8081';
 
 export class AdminApi {
   readonly #access: OperatorAccess;
@@ -132,45 +132,53 @@ function noResponse(base: string, error: Error): string {
   if (why === 'ERR_SSL_WRONG_VERSION_NUMBER' || why === 'ERR_SSL_PACKET_LENGTH_TOO_LONG') {
     return `The server at ${base} speaks plain http there, as operators' listeners on loopback do: remove EXITWARD_ADMIN_URL, or begin it with http.`;
   }
-  return `No Exitward server answers at ${base} (${why}). Start one with "exitward serve", or set EXITWARD_ADMIN_URL.`;
+  return `No Exitward server answers at ${base} (${why}). Start one with "${installation.start}", or set EXITWARD_ADMIN_URL.`;
 }
 
 /** Where the command line sends the operator token, and what says so. */
 interface Destination {
   url: string;
   source: string;
+  /** False: another network's server may listen there. */
+  isOwn: boolean;
 }
 
 /**
  * The URL of the server: of the setting, else of the file that a server writes into its data
- * folder, else the usual one. Errors: a failure when it is not a URL, or the token may not be sent
+ * folder, else where a server with these settings would listen. Errors: a failure when it is not a URL, or the token may not be sent
  * there; OpenToOthers when others can write the file.
  */
 export function destinationOf(access: OperatorAccess): Destination {
-  const { admin_url, source } = adminUrlOf(access);
+  const { admin_url, source, isOwn } = adminUrlOf(access);
   const url = URL.parse(admin_url);
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password) {
-    throw new Failure(`${source}: expected a URL such as ${usualUrl}, without a name or password.`);
+    throw new Failure(
+      `${source}: expected a URL such as http://127.0.0.1:8081, without a name or password.`,
+    );
   }
   if (url.protocol === 'http:' && !isLoopback(hostOf(url.href)) && !access.admin_insecure) {
     throw new Failure(
       `${source}: ${url.origin} would carry the operator token in the clear; expected https, or EXITWARD_ADMIN_INSECURE=yes in a network where nobody else listens.`,
     );
   }
-  return { url: url.href.replace(/\/+$/, '').replace(/\/admin$/, ''), source };
+  return { url: url.href.replace(/\/+$/, '').replace(/\/admin$/, ''), source, isOwn };
 }
 
-function adminUrlOf({ admin_url, admin_url_file, mounted_secrets }: OperatorAccess) {
-  if (admin_url !== undefined) return { admin_url, source: 'EXITWARD_ADMIN_URL' };
+function adminUrlOf({ admin_url, admin_url_file, mounted_secrets, ...access }: OperatorAccess) {
+  if (admin_url !== undefined) {
+    return { admin_url, source: 'EXITWARD_ADMIN_URL', isOwn: true };
+  }
   try {
     const mounted = mounted_secrets;
     const text = readPrivate(admin_url_file, { anyOwner: true, mounted });
-    return { admin_url: text.trim(), source: admin_url_file };
+    return { admin_url: text.trim(), source: admin_url_file, isOwn: true };
   } catch (error) {
     if (error instanceof OpenToOthers) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR')
-      return { admin_url: usualUrl, source: 'the default' };
+    if (code === 'ENOENT' || code === 'ENOTDIR') {
+      const source = 'EXITWARD_ADMIN_LISTEN or its default';
+      return { admin_url: access.usual_admin_url, source, isOwn: false };
+    }
     throw new Failure(
       `Where the server is stands in ${admin_url_file}, which this user may not read (${code}): run it as root, or set EXITWARD_ADMIN_URL.`,
     );

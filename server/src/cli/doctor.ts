@@ -12,7 +12,9 @@ import {
 } from '../../../kit/src/doctor/check.ts';
 import { type Environment, settingsOrFaults } from '../../../kit/src/settings.ts';
 import { systemClock } from '../clock.ts';
-import { readConfig, readOperatorAccess } from '../config.ts';
+import { type Config, readConfig, readOperatorAccess } from '../config.ts';
+import type { ReportedSettings } from '../doctor/settings.ts';
+import { installation } from '../install/installation.ts';
 import { version } from '../values/version.ts';
 import { AdminApi, destinationOf, NoServer } from './api.ts';
 import { command } from './command.ts';
@@ -31,10 +33,12 @@ export const doctor = command({
 
 /** All findings, whether a server runs or not. */
 async function examine(env: Environment): Promise<Finding[]> {
-  const [config, wrong] = settingsOrFaults(() => readConfig(env));
-  if (!config) return wrong.map((sentence) => settingsFinding(sentence));
-  const unknown = config.unknown_settings.map((sentence) => settingsFinding(sentence, warning));
-  const [isRunning, serverFindings] = await askServer(env);
+  const [own, wrong] = settingsOrFaults(() => readConfig(env));
+  if (!own) return wrong.map((sentence) => settingsFinding(sentence));
+  const unknown = own.unknown_settings.map((sentence) => settingsFinding(sentence, warning));
+  const { isRunning, findings: serverFindings, settings } = await askServer(env, own);
+  const { withReported } = await import('../doctor/settings.ts');
+  const config = settings ? withReported(own, settings) : own;
   const { stoppedDatabase } = await import('../doctor/database.ts');
   const { diskChecks } = await import('../doctor/disk.ts');
   const { fileChecks } = await import('../doctor/files.ts');
@@ -49,36 +53,44 @@ async function examine(env: Environment): Promise<Finding[]> {
 }
 
 function settingsFinding(sentence: string, outcome: typeof fault = fault): Finding {
-  const remedy = 'set it right in /etc/exitward/exitward.env, or the environment';
+  const remedy = `set it right in ${installation.settings}`;
   return { name: 'settings', ...outcome(sentence, remedy) };
 }
 
 interface Running {
   version: string;
+  /** Older servers do not report them. */
+  settings?: ReportedSettings;
   findings: Finding[];
 }
 
-/** Whether a server answers, and the findings that it reports. */
-async function askServer(env: Environment): Promise<[isRunning: boolean, findings: Finding[]]> {
+interface Asked extends Pick<Running, 'settings' | 'findings'> {
+  isRunning: boolean;
+}
+
+/** Whether the server answers, its settings, and the findings that it reports. */
+async function askServer(env: Environment, { data_dir }: Config): Promise<Asked> {
   try {
-    const report = await new AdminApi(env).get<Running>('/doctor');
-    return [true, [...report.findings, ...unrestartedUpgrade(report.version)]];
+    const { version, settings, findings } = await new AdminApi(env).get<Running>('/doctor');
+    const all = [...findings, ...unrestartedUpgrade(version)];
+    return { isRunning: true, findings: all, ...(settings ? { settings } : {}) };
   } catch (error) {
     const { message } = error as Error;
     const isRunning = !(error instanceof NoServer) && (await answers(env));
     const outcome = isRunning
       ? fault(message, 'as the sentence says; or run it as root')
       : warning(
-          'No server runs here, or answers at EXITWARD_ADMIN_URL: nodes, descriptors and listeners were not looked at.',
-          'systemctl enable --now exitward; systemctl status exitward',
+          `No server of ${data_dir} runs: nodes, descriptors and listeners were not looked at.`,
+          `${installation.start}; for a server elsewhere, set EXITWARD_ADMIN_URL`,
         );
-    return [isRunning, [{ name: 'server', ...outcome }]];
+    return { isRunning, findings: [{ name: 'server', ...outcome }] };
   }
 }
 
-/** Whether anything answers there, even without a valid token. */
-function answers(env: Environment): Promise<boolean> {
-  const { url } = destinationOf(readOperatorAccess(env));
+/** Whether this network's server answers, even without a valid token. */
+async function answers(env: Environment): Promise<boolean> {
+  const { url, isOwn } = destinationOf(readOperatorAccess(env));
+  if (!isOwn) return false;
   const signal = AbortSignal.timeout(5000);
   return fetch(`${url}/healthz`, { signal }).then(
     () => true,
@@ -90,5 +102,5 @@ function answers(env: Environment): Promise<boolean> {
 function unrestartedUpgrade(running: string): Finding[] {
   if (running === version) return [];
   const sentence = `The server that runs is of version ${running}, and this program of ${version}.`;
-  return [{ name: 'server', ...warning(sentence, 'systemctl restart exitward') }];
+  return [{ name: 'server', ...warning(sentence, installation.restart) }];
 }

@@ -42,17 +42,24 @@ function showNode(value: Row): Shown {
 }
 
 interface Joining {
-  joining: { obstacles: Array<{ message: string; remedy: string }> };
+  joining: { url: string; obstacles: Array<{ message: string; remedy: string }> };
 }
 
 function showInvite(value: Row, { joining }: Joining): Shown {
-  const { line, architectures } = value as { line: string; architectures: string[] };
+  const { code, line, architectures } = value as Record<'code' | 'line', string> & {
+    architectures: string[];
+  };
   const packages =
-    architectures.length > 0 ? `; there is a package for ${architectures.join(' and ')}` : '';
-  const sentence = `Paste the line on the machine, as root or as a user with sudo; it needs curl (apt-get install curl ca-certificates)${packages}.`;
+    architectures.length > 0 ? ` It installs the agent on ${architectures.join(' and ')}.` : '';
+  const sentence = `On the new machine, paste the line that begins with curl, as root or as a user with sudo.${packages} It needs curl (apt-get install curl ca-certificates).`;
   const shown = record(value, ['code', expiry], sentence);
-  const obstacles = joining.obstacles.map(({ message, remedy }) => `${message}\n  ${remedy}\n`);
-  return { ...shown, parts: [...shown.parts, { text: `${line}\n${obstacles.join('')}` }] };
+  const lines = [
+    line,
+    'Where exitward-agent is installed already:',
+    `  echo ${code} | exitward-agent join ${joining.url} - && exitward-agent run`,
+    ...joining.obstacles.flatMap(({ message, remedy }) => [message, `  ${remedy}`]),
+  ];
+  return { ...shown, parts: [...shown.parts, { text: lines.map((text) => `${text}\n`).join('') }] };
 }
 
 export const nodeNoun = nounOf('node', 'machines that serve', [

@@ -7,12 +7,12 @@ import type { Database } from '../db/database.ts';
 import { schemaIsCurrent, schemaVersion } from '../db/migrate.ts';
 import { openDatabase } from '../db/open.ts';
 import { sqliteFile } from '../doctor/disk.ts';
+import { installation } from '../install/installation.ts';
 import { loadSecrets, type Secrets } from '../keys/secrets.ts';
 import { listSigningKeys } from '../keys/signing_keys.ts';
 import { keyIdOf } from '../network.ts';
 
-const begin =
-  'start its server first, by "systemctl start exitward" where it is a service, else by "exitward serve".';
+const begin = `start its server first, by "${installation.start}".`;
 
 /** Opens the database, and closes it after use. */
 export async function withDatabase<T>(

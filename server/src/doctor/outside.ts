@@ -9,6 +9,7 @@ import { canConnect, shownCertificate, stepSeconds } from '../../../kit/src/doct
 import type { Clock } from '../clock.ts';
 import { type Config, hostOf, isLoopback } from '../config.ts';
 import { nodeUrlObstacle } from '../install/install.ts';
+import { installation } from '../install/installation.ts';
 import { type Certificate, readCertificate } from '../tls/certificate.ts';
 
 /** `isRunning`: whether anything is expected to answer. */
@@ -83,8 +84,8 @@ async function publicUrl(config: Config, clock: Clock, isRunning: boolean): Prom
   if (isLoopback(host)) {
     return [
       warning(
-        `The public URL is ${url.origin}, which only this machine reaches: links in invitations lead nowhere for others.`,
-        'EXITWARD_PUBLIC_URL=https://NAME in /etc/exitward/exitward.env',
+        `The public URL is ${url.origin}, which no other machine can reach: links in invitations do not work there.`,
+        installation.withSetting('EXITWARD_PUBLIC_URL=https://NAME'),
       ),
     ];
   }
@@ -115,7 +116,7 @@ async function publicUrl(config: Config, clock: Clock, isRunning: boolean): Prom
 function nodeUrl(config: Config): Outcome {
   const obstacle = nodeUrlObstacle(config);
   if (obstacle) return warning(obstacle.message, obstacle.remedy);
-  return ok(`Nodes are to connect to ${config.node_url}.`);
+  return ok(`Nodes connect to ${config.node_url}.`);
 }
 
 /** The certificate that clients see, which may be that of a proxy in front. */

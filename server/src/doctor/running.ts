@@ -19,6 +19,7 @@ import type { Clock } from '../clock.ts';
 import { type Config, isLoopback } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import type { Install } from '../install/install.ts';
+import { installation } from '../install/installation.ts';
 import { Secrets } from '../keys/secrets.ts';
 import type { CertificateStatus } from '../tls/certificate.ts';
 import { compareVersions, version } from '../values/version.ts';
@@ -132,7 +133,9 @@ function descriptors({ max_connections }: Config): Outcome {
     return ok(`${sentence}, enough for ${max_connections} connections.`);
   return warning(
     `${sentence}: only ${carried} of the ${max_connections} connections of EXITWARD_MAX_CONNECTIONS.`,
-    'systemctl edit exitward: LimitNOFILE=65536',
+    installation.isService
+      ? 'systemctl edit exitward: LimitNOFILE=65536'
+      : `ulimit -n 65536, then: ${installation.start}`,
   );
 }
 
@@ -142,7 +145,7 @@ function listeners({ listen, admin_listen, metrics_listen }: Config): Outcome[] 
     outcomes.push(
       warning(
         `Operators' interface listens on ${addressText(admin_listen)}, which other machines reach.`,
-        'EXITWARD_ADMIN_LISTEN=127.0.0.1:8081, and ssh -L; or a firewall',
+        `${installation.withSetting('EXITWARD_ADMIN_LISTEN=127.0.0.1:8081')}, and ssh -L; or a firewall`,
       ),
     );
   }
@@ -150,7 +153,7 @@ function listeners({ listen, admin_listen, metrics_listen }: Config): Outcome[] 
     outcomes.push(
       warning(
         `The metrics on ${addressText(metrics_listen)} are open to anybody who reaches that address.`,
-        'EXITWARD_METRICS_LISTEN=127.0.0.1:9464; or a firewall',
+        `${installation.withSetting('EXITWARD_METRICS_LISTEN=127.0.0.1:9464')}; or a firewall`,
       ),
     );
   }
@@ -246,10 +249,10 @@ async function nodePackages(install: Install): Promise<Outcome> {
   const packages = await install.packages();
   const files = listed(packages.map(({ file }) => file));
   const others = packages.filter((item) => compareVersions(item.version, version) !== 0);
-  if (others.length === 0) return ok(`Machines that become nodes are handed ${files}.`);
+  if (others.length === 0) return ok(`New machines install ${files}.`);
   return warning(
-    `Machines that become nodes are handed ${files}, and this server is of version ${version}.`,
-    `copy exitward-agent_${version}_….deb to ${install.folder}`,
+    `New machines install ${files}, but this server is version ${version}.`,
+    `copy exitward-agent_${version}_….deb into ${install.folder}`,
   );
 }
 

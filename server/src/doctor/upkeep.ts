@@ -3,7 +3,11 @@
 import { fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import type { BackupStatus } from '../backups/schedule.ts';
 import type { Clock } from '../clock.ts';
+import { installation } from '../install/installation.ts';
 import type { CertificateStatus } from '../tls/certificate.ts';
+
+/** The Debian package's service may write there. */
+const usualFolder = installation.isService ? '/var/backups/exitward' : 'FOLDER';
 
 /** Undefined: it makes no backups by itself. */
 export function backupStates(
@@ -17,7 +21,7 @@ export function backupStates(
   if (!status) {
     return warning(
       'The server makes no backups by itself.',
-      'EXITWARD_BACKUP_DIR=/var/backups/exitward in /etc/exitward/exitward.env, and copy them to another machine',
+      `${installation.withSetting(`EXITWARD_BACKUP_DIR=${usualFolder}`)}; and copy them to another machine`,
     );
   }
   const { folder, verify, last, last_verified, late } = status;

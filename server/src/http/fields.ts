@@ -31,6 +31,10 @@ export const OneOf = <T extends string[]>(words: readonly [...T], description: s
 export const Strict = <T extends Record<string, TSchema>>(properties: T, description?: string) =>
   Type.Object(properties, { additionalProperties: false, ...(description ? { description } : {}) });
 
+/** A value, or null. */
+export const orNull = <T extends TSchema>(schema: T, description: string) =>
+  Type.Union([schema, Type.Null()], { description });
+
 /** An object that has a name in the API document. */
 export const Named = <T extends Record<string, TSchema>>(
   title: string,

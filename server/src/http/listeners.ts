@@ -10,6 +10,7 @@ import {
 import { readPrivate } from '../../../kit/src/private_files.ts';
 import { type ListenAddress, SettingsFault } from '../../../kit/src/settings.ts';
 import { adminUrlFile, type Config } from '../config.ts';
+import { installation } from '../install/installation.ts';
 
 /** The listeners without which a server does not start. */
 export function requiredListeners({ listen, admin_listen, node_listen }: Config): NamedListener[] {
@@ -43,7 +44,7 @@ export async function tryListeners(config: Config): Promise<void> {
   const running = free.length > 0 ? await runningServer(config) : undefined;
   if (running !== undefined) {
     faults.push(
-      `The server of ${config.data_dir} runs already, for operators on ${running}; as a service it is started, restarted and stopped by systemctl, such as "systemctl restart exitward".`,
+      `The server of ${config.data_dir} runs already, for operators on ${running}. To restart it: ${installation.restart}`,
     );
   } else if (free.length > 0) faults.push(`For free ports: export ${free.join(' ')}`);
   if (faults.length > 0) throw new SettingsFault(faults.join('\n'));

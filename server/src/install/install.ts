@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { OpenToOthers, requireUnwritable } from '../../../kit/src/private_files.ts';
 import { type Config, isLoopback } from '../config.ts';
 import { packageFolder, version } from '../values/version.ts';
+import { installation } from './installation.ts';
 
 /** A Debian package of the agent, in the folder of packages. */
 export interface Package {
@@ -40,8 +41,8 @@ export function nodeUrlObstacle({ node_url, public_url }: Urls): Obstacle | unde
   if (!isLoopback(new URL(node_url).hostname.replace(/[[\]]/g, ''))) return undefined;
   const setting = node_url === public_url ? 'EXITWARD_PUBLIC_URL' : 'EXITWARD_NODE_URL';
   return {
-    message: `Nodes are to connect to ${node_url}, which only this machine reaches.`,
-    remedy: `${setting}=https://NAME in /etc/exitward/exitward.env`,
+    message: `Nodes connect to ${node_url}, which no other machine can reach.`,
+    remedy: installation.withSetting(`${setting}=https://NAME`),
   };
 }
 
@@ -83,12 +84,13 @@ export class Install {
     ).sort((a, b) => (a.architecture < b.architecture ? -1 : 1));
   }
 
-  /** Undefined where a machine is handed the agent's package. */
+  /** Undefined where new machines get the agent's package. */
   async packageObstacle(): Promise<Obstacle | undefined> {
     if ((await this.packages()).length > 0) return undefined;
+    const make = installation.isService ? '' : 'npm run package:deb in a checkout, then ';
     return {
-      message: 'The server has no package of the agent to hand out.',
-      remedy: `copy exitward-agent_${version}_….deb into the folder packages of the server's data (EXITWARD_PACKAGES_DIR), or install exitward-agent on the machine first`,
+      message: 'The server has no package of the agent for new machines.',
+      remedy: `${make}copy exitward-agent_${version}_….deb into ${this.folder}; or install exitward-agent on the machine yourself`,
     };
   }
 

@@ -4,7 +4,8 @@ import { Type } from 'typebox';
 import { runChecks } from '../../../../kit/src/doctor/check.ts';
 import type { Context } from '../../context.ts';
 import { runningChecks, type SeenNode } from '../../doctor/running.ts';
-import { Named, OneOf, Strict } from '../../http/fields.ts';
+import { reportedSettings } from '../../doctor/settings.ts';
+import { Named, OneOf, orNull, Strict } from '../../http/fields.ts';
 import { faultsByNode, listNodes } from '../../nodes/nodes.ts';
 import { oldSpellings } from '../../servers/servers.ts';
 import { version } from '../../values/version.ts';
@@ -18,8 +19,28 @@ const Finding = Strict({
     description: 'The command that mends it; null when all is well.',
   }),
 });
+const Settings = Strict(
+  {
+    public_url: Type.String({ description: 'Where people reach the console.' }),
+    node_url: Type.String({ description: 'Where nodes connect.' }),
+    data_dir: Type.String({ description: 'The data folder.' }),
+    sqlite_file: orNull(Type.String(), 'The database; null on PostgreSQL.'),
+    keys_file: Type.String({ description: 'The keys file.' }),
+    admin_token_file: Type.String({ description: 'The file of the first operator token.' }),
+    tls: orNull(
+      Strict({
+        cert_file: Type.String({ description: 'The certificate, with its chain.' }),
+        key_file: Type.String({ description: 'Its key.' }),
+      }),
+      'The files of the certificate; null: the server speaks no TLS itself.',
+    ),
+    tls_terminated: Type.Boolean({ description: 'Whether a proxy in front terminates TLS.' }),
+  },
+  'The settings of this server that `exitward doctor` goes by, whatever its own environment says.',
+);
 const Report = Named('Doctor', {
   version: Type.String({ description: 'Version of this server.' }),
+  settings: Settings,
   findings: Type.Array(Finding, { description: 'One or more of each check.' }),
 });
 
@@ -33,6 +54,7 @@ export function doctorRoutes(app: FastifyInstance, ctx: Context): void {
     answer: Report,
     handle: async () => ({
       version,
+      settings: reportedSettings(ctx.config),
       findings: await runChecks(
         runningChecks(ctx, await seenNodes(ctx), await oldSpellings(ctx.db)),
       ),

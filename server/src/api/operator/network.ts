@@ -1,10 +1,10 @@
 // /admin/status, /admin/maintenance and /admin/events: the network as a whole.
 import type { FastifyInstance } from 'fastify';
-import { type TSchema, Type } from 'typebox';
+import { Type } from 'typebox';
 import { acmeCodes } from '../../../../kit/src/acme/problems.ts';
 import type { Context } from '../../context.ts';
 import { Events, maxPerOwner, sendEvents, streamsOf } from '../../http/event_streams.ts';
-import { Integer, Named, OneOf, Strict, Timestamp } from '../../http/fields.ts';
+import { Integer, Named, OneOf, orNull, Strict, Timestamp } from '../../http/fields.ts';
 import {
   findToken,
   isInMaintenance,
@@ -40,9 +40,6 @@ const Certificate = Strict({
     description: 'When the certificate authority is asked next; null without ACME.',
   }),
 });
-
-const orNull = <T extends TSchema>(schema: T, description: string) =>
-  Type.Union([schema, Type.Null()], { description });
 
 const Backups = Strict({
   folder: Type.String({ description: 'Folder of this server that they are written to.' }),
