@@ -18,7 +18,7 @@ export interface Installation {
   settings: string;
   start: string;
   restart: string;
-  /** What a program with `NAME=VALUE` takes. */
+  /** How to run the program with `NAME=VALUE`. */
   withSetting(assignment: string): string;
 }
 

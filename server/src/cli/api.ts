@@ -145,8 +145,8 @@ interface Destination {
 
 /**
  * The URL of the server: of the setting, else of the file that a server writes into its data
- * folder, else where a server with these settings would listen. Errors: a failure when it is not a URL, or the token may not be sent
- * there; OpenToOthers when others can write the file.
+ * folder, else where a server with these settings would listen. Errors: a failure when it is not a
+ * URL, or the token may not be sent there; OpenToOthers when others can write the file.
  */
 export function destinationOf(access: OperatorAccess): Destination {
   const { admin_url, source, isOwn } = adminUrlOf(access);
