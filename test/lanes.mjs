@@ -87,6 +87,7 @@ export const kinds = {
     programs: [
       ...['apt-get', 'curl', 'dpkg-deb', 'eapol_test', 'git', 'python3', 'radclient', 'wget'],
       '/usr/lib/python3/dist-packages/requests',
+      '/usr/sbin/pgbouncer',
       ...squid.programs,
       ...chromium.programs,
     ],
@@ -97,6 +98,7 @@ export const kinds = {
         'eapoltest',
         'freeradius-utils',
         'git',
+        'pgbouncer',
         'python3-requests',
         'wget',
       ],

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { startFaults } from '../../kit/src/log.ts';
 import type { Environment } from '../../kit/src/settings.ts';
 import { SettingsFault } from '../../kit/src/settings.ts';
+import { engineFault } from './db/faults.ts';
 import { type Running, serve, type TestDoubles } from './main.ts';
 
 /**
@@ -44,7 +45,8 @@ export async function runUntilStopped(
   }
 }
 
-function report(env: Environment, error: unknown): void {
+function report(env: Environment, caught: unknown): void {
+  const error = engineFault(caught);
   const message = error instanceof Error ? error.message : String(error);
   const sentences = error instanceof SettingsFault ? message.split('\n') : [message];
   process.stderr.write(

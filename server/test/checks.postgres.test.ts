@@ -81,10 +81,19 @@ test('a server whose notifications do not arrive is refused', async () => {
   const [first, other] = clients as [(typeof clients)[0], (typeof clients)[0]];
   await Promise.all(clients.map((client) => client.connect()));
   await expect(checkServer(first, other, { notify_seconds: 0.2 })).rejects.toThrow(
-    /^A notification of the PostgreSQL server did not arrive within 0\.2 s; .*a pooler of sessions, not of transactions\.$/,
+    /^A notification of the PostgreSQL server did not arrive within 0\.2 s; .*a pooler in session mode\.$/,
   );
   await set('search_path = public');
   await Promise.all(clients.map((client) => client.end()));
+});
+
+test('two connections that share a session are refused, as a pooler of transactions has them', async () => {
+  const client = newClient(connectionSettings(url));
+  await client.connect();
+  await expect(checkServer(client, client)).rejects.toThrow(
+    /^EXITWARD_DATABASE_URL leads to a pooler .*PgBouncer: pool_mode = session\)\.$/,
+  );
+  await client.end();
 });
 
 test('a server that is too old is refused, with the oldest version that is not', async () => {

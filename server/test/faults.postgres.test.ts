@@ -8,8 +8,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { withDatabase } from '../src/cli/storage.ts';
 import { systemClock } from '../src/clock.ts';
+import type { Config } from '../src/config.ts';
 import type { Actor } from '../src/db/database.ts';
+import { markStorageFault, storageFault } from '../src/db/faults.ts';
 import { openDatabase } from '../src/db/open.ts';
 import { contradictions } from './contradictions.ts';
 import { eachDatabase } from './databases.ts';
@@ -53,6 +56,16 @@ function expectUnavailable(answer: Answer): void {
 describe('SQLite', () => {
   const folder = mkdtempSync(join(tmpdir(), 'exitward-faults-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test('a command on the database itself names the fault of the engine, not the 503 for it', async () => {
+    const work = withDatabase(
+      { database_url: `sqlite:${join(folder, 'command.db')}` } as Config,
+      async () => {
+        throw storageFault(markStorageFault(new Error('Query read timeout')));
+      },
+    );
+    await expect(work).rejects.toThrow(/^The database failed: Query read timeout\.$/);
+  });
 
   test('while its file is removed, or replaced: 503 on changes, not ready, and the doctor says so', async () => {
     const file = join(folder, 'lost.db');

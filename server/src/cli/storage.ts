@@ -4,6 +4,7 @@ import { isThere } from '../../../kit/src/private_files.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
+import { engineFault } from '../db/faults.ts';
 import { schemaIsCurrent, schemaVersion } from '../db/migrate.ts';
 import { openDatabase } from '../db/open.ts';
 import { sqliteFile } from '../doctor/disk.ts';
@@ -22,6 +23,8 @@ export async function withDatabase<T>(
   const db = await openDatabase(config.database_url, { clock: systemClock });
   try {
     return await use(db);
+  } catch (error) {
+    throw engineFault(error);
   } finally {
     await db.close();
   }

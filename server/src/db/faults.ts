@@ -33,3 +33,10 @@ export function storageFault(error: unknown): ApiError {
   unavailableNow.cause = error;
   return unavailableNow;
 }
+
+/** For a program that works on the database itself: the engine's error in place of that 503. */
+export function engineFault(error: unknown): unknown {
+  const { cause } = error as Error;
+  if (!isStorageFault(cause)) return error;
+  return new Error(`The database failed: ${(cause as Error).message}.`, { cause: error });
+}

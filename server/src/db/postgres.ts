@@ -14,7 +14,14 @@ import { isStorageFault, markStorageFault, storageFault } from './faults.ts';
 import { GroupWriter } from './group.ts';
 import { Listeners } from './listeners.ts';
 import { checkServer } from './postgres_checks.ts';
-import { connectionSettings, durably, marked, named, newClient } from './postgres_connection.ts';
+import {
+  type ConnectionSettings,
+  connectionSettings,
+  durably,
+  marked,
+  named,
+  newClient,
+} from './postgres_connection.ts';
 import { PostgresListener } from './postgres_listener.ts';
 import { Primary, Unfit } from './postgres_primary.ts';
 import { PostgresWriter, writeLock } from './postgres_writer.ts';
@@ -37,7 +44,7 @@ async function unlessAway<T>(ask: () => Promise<T>): Promise<T> {
 
 class PostgresDatabase implements Database {
   readonly engine = 'postgres';
-  readonly #settings: pg.ClientConfig;
+  readonly #settings: ConnectionSettings;
   readonly #primary = new Primary();
   readonly #pool: pg.Pool;
   readonly #writer: PostgresWriter;

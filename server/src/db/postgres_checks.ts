@@ -1,5 +1,5 @@
-// Checks of a PostgreSQL server before it is used: it is new enough and accepts writes, its locks
-// exclude, its notifications arrive.
+// Checks of a PostgreSQL server before it is used: it is new enough and accepts writes, each
+// connection is a session of its own, its locks exclude, its notifications arrive.
 import { randomBytes, randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { Unfit } from './postgres_primary.ts';
@@ -29,8 +29,26 @@ export async function checkServer(
       'The PostgreSQL server takes no writes (transaction_read_only is on); EXITWARD_DATABASE_URL must lead to the primary.',
     );
   }
+  await checkSessions(client, other);
   await checkLock(client, other);
   await checkNotify(client, other, notify_seconds);
+}
+
+/**
+ * A pooler of transactions runs each in any session that is free. Nothing of a session
+ * then lasts: its limits, its prepared statements, what it listens to.
+ */
+async function checkSessions(client: pg.ClientBase, other: pg.ClientBase): Promise<void> {
+  const pids: number[] = [];
+  for (const session of [client, client, other]) {
+    const { rows } = await session.query('select pg_backend_pid() as pid');
+    pids.push(rows[0].pid);
+  }
+  const [first, second, third] = pids;
+  if (first === second && first !== third) return;
+  throw new Unfit(
+    'EXITWARD_DATABASE_URL leads to a pooler that lends its sessions for a transaction; expected PostgreSQL itself, or a pooler in session mode (PgBouncer: pool_mode = session).',
+  );
 }
 
 /**
@@ -74,6 +92,6 @@ async function checkNotify(
     await client.query(`unlisten ${channel}`);
   }
   throw new Unfit(
-    `A notification of the PostgreSQL server did not arrive within ${seconds} s; EXITWARD_DATABASE_URL must lead to the server itself or to a pooler of sessions, not of transactions.`,
+    `A notification of the PostgreSQL server did not arrive within ${seconds} s; EXITWARD_DATABASE_URL must lead to PostgreSQL itself, or to a pooler in session mode.`,
   );
 }

@@ -12,27 +12,43 @@ const numbers = {
 
 const connectSeconds = 5;
 
+/** Of each session; the URL may name others. Poolers refuse them as parameters of the start. */
+const sessionSettings = {
+  // A connection that swallows what we send and never answers is dropped, by either side.
+  statement_timeout: '10000',
+  // A process that stops in the middle of a transaction would hold the write lock of the whole
+  // network.
+  idle_in_transaction_session_timeout: '10000',
+  random_page_cost: '1.1',
+};
+
+export interface ConnectionSettings extends pg.ClientConfig {
+  /** To be called with a new connection, before anything else. */
+  onConnect(client: pg.ClientBase): Promise<unknown>;
+}
+
 /**
  * Settings for the server that `url` names. Its parameters `connect_timeout` (seconds),
  * `query_timeout`, `statement_timeout` and `idle_in_transaction_session_timeout` (milliseconds)
  * override ours.
  */
-export function connectionSettings(url: string): pg.ClientConfig {
-  const wanted = /[?&]connect_timeout=(\d+)/.exec(url)?.[1];
+export function connectionSettings(url: string): ConnectionSettings {
+  const wanted = new URL(url);
+  const calls = Object.entries(sessionSettings).map(([name, usual]) => {
+    const value = wanted.searchParams.get(name) ?? usual;
+    wanted.searchParams.delete(name);
+    return `set_config('${name}', ${pg.escapeLiteral(value)}, false)`;
+  });
   return {
-    connectionString: url,
+    connectionString: wanted.href,
     types: numbers,
     application_name: 'exitward',
-    connectionTimeoutMillis: Number(wanted ?? connectSeconds) * 1000,
-    // A connection that swallows what we send and never answers is dropped, by either side.
+    connectionTimeoutMillis:
+      Number(wanted.searchParams.get('connect_timeout') ?? connectSeconds) * 1000,
     query_timeout: 12_000,
-    statement_timeout: 10_000,
-    // A process that stops in the middle of a transaction would hold the write lock of the whole
-    // network.
-    idle_in_transaction_session_timeout: 10_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    options: '-c random_page_cost=1.1',
+    onConnect: (client) => client.query(`select ${calls}`),
   };
 }
 
@@ -44,9 +60,10 @@ export const durably = `set_config('synchronous_commit',
   case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end, true)`;
 
 /** A client whose loss ends only its own queries. The caller connects and ends it. */
-export function newClient(settings: pg.ClientConfig): pg.Client {
+export function newClient(settings: ConnectionSettings): pg.Client {
   const client = new pg.Client(settings);
   client.on('error', () => {});
+  client.once('connect', () => settings.onConnect(client).catch(() => client.end()));
   return client;
 }
 

@@ -1,7 +1,7 @@
 // Notices every commit in the network: one connection that listens, and reconnects when it was lost
 // or the primary changed.
 import type pg from 'pg';
-import { newClient } from './postgres_connection.ts';
+import { type ConnectionSettings, newClient } from './postgres_connection.ts';
 import type { Primary } from './postgres_primary.ts';
 import { channel } from './postgres_writer.ts';
 
@@ -12,7 +12,7 @@ const retryMs = 1000;
 const heartbeatMs = 5000;
 
 export class PostgresListener {
-  readonly #settings: pg.ClientConfig;
+  readonly #settings: ConnectionSettings;
   readonly #primary: Primary;
   readonly #connected: (reached: string) => Promise<unknown>;
   readonly #notify: () => void;
@@ -25,7 +25,7 @@ export class PostgresListener {
    * called with the server that is listened to, repeatedly until it succeeds.
    */
   constructor(
-    settings: pg.ClientConfig,
+    settings: ConnectionSettings,
     primary: Primary,
     connected: (reached: string) => Promise<unknown>,
     notify: () => void,

@@ -5,7 +5,13 @@ import type { Row, Transaction, Value } from './database.ts';
 import { isStorageFault, markStorageFault } from './faults.ts';
 import type { WriteConnection } from './group.ts';
 import { keepHistory } from './history.ts';
-import { durably, marked, named, newClient } from './postgres_connection.ts';
+import {
+  type ConnectionSettings,
+  durably,
+  marked,
+  named,
+  newClient,
+} from './postgres_connection.ts';
 import type { Primary } from './postgres_primary.ts';
 
 /** The holder of this advisory lock writes; all others wait. So revisions commit in order. */
@@ -14,7 +20,7 @@ export const writeLock = 0x65786974;
 export const channel = 'exitward';
 
 export class PostgresWriter implements WriteConnection {
-  readonly #settings: pg.ClientConfig;
+  readonly #settings: ConnectionSettings;
   /** Reused from one transaction to the next while it is open. */
   #client: pg.Client | undefined;
   /** The connection that the running transaction began on; no other may run its statements. */
@@ -24,7 +30,7 @@ export class PostgresWriter implements WriteConnection {
   /** The server of the connection, until a commit on it has recorded the history. */
   #reached: string | undefined;
 
-  constructor(settings: pg.ClientConfig, primary: Primary) {
+  constructor(settings: ConnectionSettings, primary: Primary) {
     this.#settings = settings;
     this.#primary = primary;
   }
@@ -32,7 +38,7 @@ export class PostgresWriter implements WriteConnection {
   async #connected(): Promise<pg.Client> {
     if (this.#client && this.#primary.holds(this.#client)) return this.#client;
     this.close();
-    const client = newClient({ ...this.#settings, pipeline: true } as pg.ClientConfig);
+    const client = newClient({ ...this.#settings, pipeline: true } as ConnectionSettings);
     const lost = () => {
       if (this.#client === client) this.#client = undefined;
     };
