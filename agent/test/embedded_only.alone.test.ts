@@ -285,6 +285,22 @@ describe('the embedded engine', () => {
       expect(usage.sums.get('2 1')?.down).toBeLessThan(3000);
     });
 
+    test('with sixteen behind it, sent without waiting, is the first of all to be answered; with more the connection ends', async () => {
+      const client = await t.Client.open(normal);
+      const text = t.requestText('GET', `${origin.url}bytes/10`);
+      client.write(text.repeat(17));
+      for (let n = 0; n < 17; n += 1) expect((await client.answer()).status).toBe(200);
+      client.socket.destroy();
+      await withOrigin(
+        () => {},
+        async ({ port }) => {
+          const greedy = await t.Client.open(normal);
+          greedy.write(t.requestText('GET', `http://${t.originIp}:${port}/`).repeat(20_000));
+          await greedy.ended();
+        },
+      );
+    });
+
     test('may be answered before it has come; its rest is still its own', async () => {
       const usage = await t.Usage.from(node.engine);
       await withOrigin(reply('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'), async (raw) => {

@@ -22,6 +22,9 @@ export interface Exchange {
   free_down: number;
 }
 
+/** Requests that wait on a connection. Programs that send ahead, such as apt, send up to ten. */
+const maxWaiting = 16;
+
 export class Connection {
   readonly name: string;
   readonly socket: Socket;
@@ -60,10 +63,12 @@ export class Connection {
 
   /**
    * Begins an exchange once those before it are over. Exchanges run one at a time, so that each
-   * byte has one payer. Never resolves if the connection accepts no more by then.
+   * byte has one payer. Never resolves if the connection accepts no more by then; one request too
+   * many ends it.
    */
   begin(): Promise<Exchange> {
     return new Promise((resolve) => {
+      if (this.#waiting.length >= maxWaiting) return void this.socket.destroy();
       this.#waiting.push(resolve);
       this.#beginNext();
     });
