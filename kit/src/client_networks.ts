@@ -1,6 +1,7 @@
 // The networks that a client may have all addresses of, and places that clients share by them.
 import type { Server, Socket } from 'node:net';
 import { canonicalAddress } from './address.ts';
+import { HttpServer } from './node_http.ts';
 
 /** Prefixes that one customer gets, and how many times the bound of one address each may have. */
 const widths = [
@@ -117,8 +118,15 @@ export const smallListener = {
   connectionsCheckingInterval: requestMs / 5,
 };
 
-/** A listener without authentication that few use: its connections share a few places. */
+/**
+ * A listener without authentication that few use: its connections share a few places, and each
+ * carries one request, since those that are sent ahead would all be worked on at once.
+ */
 export function shareConnections(server: Server): void {
+  if (server instanceof HttpServer) {
+    server.maxRequestsPerSocket = 1;
+    server.on('dropRequest', (_request, socket: Socket) => socket.destroy());
+  }
   const places = new Places<Socket>(maxConnections, maxPerNetwork);
   server.on('connection', (socket: Socket) => {
     socket.on('error', () => {});

@@ -2,4 +2,4 @@
 // 30 ms of each start.
 const http = process.getBuiltinModule('node:http');
 
-export const { Agent, createServer, request, STATUS_CODES } = http;
+export const { Agent, createServer, request, Server: HttpServer, STATUS_CODES } = http;

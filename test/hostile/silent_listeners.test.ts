@@ -1,9 +1,11 @@
-// Silent connections to the metrics of server and agent: another address is still served.
+// Connections to the metrics of server and agent that are silent, or send too much: another address
+// is still served.
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { type Metrics as AgentMetrics, serveMetrics } from '../../agent/src/metrics.ts';
+import { metricsListener } from '../../kit/src/metrics_listener.ts';
 import { Metrics, metricsServer } from '../../server/src/observed/metrics.ts';
 
 const silent = (port: number, localAddress: string) =>
@@ -42,4 +44,21 @@ test("silent connections to the agent's metrics leave a place to another address
   await expectServed(url);
   stop.abort();
   await ended;
+});
+
+test('of the requests that a connection sends without waiting, one is read', async () => {
+  let reads = 0;
+  const server = metricsListener('text/plain', async () => {
+    reads += 1;
+    await new Promise(setImmediate);
+    return '';
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const greedy = connect(port, '127.0.0.1').on('error', () => {});
+  greedy.write('GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(1000));
+  await new Promise((closed) => greedy.once('close', closed));
+  expect(reads).toBeLessThanOrEqual(1);
+  expect((await fetch(`http://127.0.0.1:${port}/metrics`)).status).toBe(200);
+  server.close();
 });
