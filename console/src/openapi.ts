@@ -2454,7 +2454,7 @@ export interface Operations {
         search?: string;
         ends_before?: string;
         user?: string;
-        state?: 'proven' | 'unproven' | 'waits' | 'idle' | 'acting';
+        state?: 'proven' | 'unproven' | 'waits' | 'idle' | 'in_use';
       };
     };
     response: OperatorAuthlistEntry[];
@@ -2863,7 +2863,7 @@ export interface Operations {
         search?: string;
         ends_before?: string;
         user?: string;
-        state?: 'proven' | 'unproven' | 'waits' | 'idle' | 'acting';
+        state?: 'proven' | 'unproven' | 'waits' | 'idle' | 'in_use';
       };
     };
     response: OperatorAuthlistEntry[];

@@ -92,10 +92,13 @@ test('servers without a live node, degraded exit IPs, and misplaced ones are sho
   const ips = ['crit', 'warn', 'unknown'].map((status) => ({ ...exit, status }));
   const misplaced = { ...exit, geostatus: { 'db-ip': { status: 'crit' } } };
   const dark = only({ ...server, nodes: { all: 1, live: 0 }, ips: [...ips, misplaced] });
-  const [not_connected, crit, warn, unknown] = [dark, dark, dark, dark];
+  const live = only({ ...server, ips });
+  const [not_connected, crit, warn] = [dark, dark, dark];
   expect(keys({ servers: { no_node: only(server) } })).toEqual(['bare']);
-  const servers = { not_connected, crit, warn, unknown, misplaced: dark };
+  const servers = { not_connected, crit, warn, unknown: live, misplaced: dark };
   expect(keys({ servers })).toEqual(['dark', 'exits-crit', 'exits-warn', 'geo', 'exits-unknown']);
+  // The same cause has one line: without a node online nothing is checked.
+  expect(keys({ servers: { not_connected, unknown: dark } })).toEqual(['dark']);
   // A server without an exit IP is unknown, and nothing is to be said of its exit IPs.
   expect(keys({ servers: { unknown: only({ ...server, ips: [] }) } })).toEqual([]);
 });
@@ -201,7 +204,7 @@ test('each item leads to the rows that it names, and to no others', () => {
       idle: { found: 1, rows: [entry] },
       ending: { found: 1, rows: [entry] },
     }),
-  ).toEqual(['/authlist?state=idle', '/authlist?ends=24h&state=acting']);
+  ).toEqual(['/authlist?state=idle', '/authlist?ends=24h&state=in_use']);
   const token = { name: 'ci', expiry: now + day };
   expect(paths({ tokensEnding: { found: 1, rows: [token] } })).toEqual([
     '/tokens?state=active&ends=7d',

@@ -118,17 +118,24 @@ test('a network in order needs nothing', () => {
   expect(attention(network())).toEqual([]);
 });
 
-test('a lost node is named, and its server has no live node', () => {
-  const nodes = [node({ live: false, seen_at: now - 600 })];
-  const items = attention(network({ nodes, servers: servers({ dark: [server()] }) }));
-  expect(items.map(({ key }) => key)).toEqual(['lost', 'dark']);
-  expect(items[0]?.sentence).toBe('1 node is offline: fra1-a on fra1 (seen 10 minutes ago).');
+test('an offline node is named, or its server where no other node is online: never both', () => {
+  const lost = node({ live: false, seen_at: now - 600 });
+  const dark = servers({ dark: [server()] });
+  const sentencesOf = (changes: Partial<Network>) =>
+    attention(network(changes)).map(({ sentence }) => sentence);
+  expect(sentencesOf({ nodes: [lost], servers: dark })).toEqual([
+    '1 server has no online node: fra1 (last seen 10 minutes ago). Changes don’t reach it.',
+  ]);
+  expect(sentencesOf({ nodes: [lost, node({ id: 2, name: 'fra1-b' })] })).toEqual([
+    '1 node is offline: fra1-a on fra1 (seen 10 minutes ago).',
+  ]);
 });
 
 test('each item leads to the rows that it names, by the rules that the page filters by', () => {
   const fault = { kind: 'disk', subject: null, message: 'It is full.', since: now };
   const nodes = [
     node({ live: false }),
+    node({ id: 4, server: 'ams1', live: false }),
     node({ id: 2, server: 'ams1', drained_at: now }),
     node({ id: 3, server: 'ams1', lag: 2, faults: [fault] }),
   ];

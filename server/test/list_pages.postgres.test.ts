@@ -42,7 +42,7 @@ const filtersOf = {
   authlist: {
     search: ['10.3.', 'büro', 'BÜRO 100%', '100%', '_', 'Carol', 'nowhere'],
     user: ['alice', 'carol', 'nobody'],
-    state: ['idle', 'acting', 'unproven', 'proven', 'waits'],
+    state: ['idle', 'in_use', 'unproven', 'proven', 'waits'],
     caller: ['admin', 'operator', 'user'],
   },
   overrides: {
@@ -72,6 +72,7 @@ eachApp((t) => {
     const account_id = acme.account.id;
     const rows = Array.from({ length: many }, (_, at) => ({
       ...{ account_id, id: at + 1, expiry: t.now() + 1000 + ((at * 7919) % 97) },
+      added_at: at % 3 === 0 ? null : t.now() + 1000 - (at % 3) * 86_400,
       ip: at % 5 === 0 ? `2001:db8::${at.toString(16)}` : `10.${at % 13}.${at >> 8}.${at & 255}`,
       // As a pattern of SQL, `100%` would find the second.
       note: [`Büro 100% ${at}`, `Büro_1000 ${at}`][at % 50] ?? '',
@@ -214,10 +215,14 @@ eachApp((t) => {
         user: ({ user }, wanted) => user === wanted,
         server: ({ server }, wanted) => server === wanted,
         ends_before: ({ expiry }, wanted) => Number(expiry) < Number(wanted),
-        state: ({ user_active, status, proof }, wanted) =>
-          list === 'overrides'
-            ? status === wanted || (wanted === 'current' && status !== 'expired')
-            : proof === wanted || wanted === (user_active ? 'acting' : 'idle'),
+        state: ({ user_active, status, proof, last_used_at, added_at, expiry }, wanted) => {
+          if (list === 'overrides') {
+            return status === wanted || (wanted === 'current' && status !== 'expired');
+          }
+          const isLong = Number(expiry) - Number(added_at ?? 0) > 86_400;
+          if (wanted === 'in_use') return Boolean(user_active) && (last_used_at !== null || isLong);
+          return proof === wanted || (wanted === 'idle' && !user_active);
+        },
         caller: ({ user }, wanted) => wanted !== 'user' || user === 'bob',
       };
       const callers = {

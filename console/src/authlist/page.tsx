@@ -20,7 +20,7 @@ const states = {
   unproven: 'Not verified',
   waits: 'Not verified, no effect yet',
   idle: 'User not active',
-  acting: 'User active',
+  in_use: 'In use',
 };
 
 export function AuthlistPage() {

@@ -42,7 +42,9 @@ const serversBy = (state: { nodes: string } | { exits: string }) => ({
 
 function ofNodes({ nodes, now }: Network): Item[] {
   const items: Item[] = [];
-  const lost = nodes.filter(nodeGroups.lost.has);
+  const served = serversWithNode(nodes);
+  // Of a server without a node that is online, the server’s own line says so.
+  const lost = nodes.filter((node) => nodeGroups.lost.has(node) && served.has(node.server));
   if (lost.length > 0) {
     const names = named(
       lost.map(
@@ -104,14 +106,22 @@ function ofNodes({ nodes, now }: Network): Item[] {
   return items;
 }
 
-function ofServers({ servers, misplaced, status }: Network): Item[] {
+/** The servers that have a node online. */
+const serversWithNode = (nodes: Network['nodes']) =>
+  new Set(nodes.filter(({ live }) => live).map(({ server }) => server));
+
+function ofServers({ servers, misplaced, status, nodes, now }: Network): Item[] {
   const items: Item[] = [];
   const { dark, bare } = servers;
   if (dark.found > 0) {
+    const names = dark.first.map(({ name }) => {
+      const seen = nodes.filter(({ server }) => server === name).map(({ seen_at }) => seen_at);
+      return seen.length > 0 ? `${name} (last seen ${fromNow(Math.max(...seen), now)})` : name;
+    });
     items.push({
       key: 'dark',
       tone: 'bad',
-      sentence: `${count(dark.found, 'server has', 'servers have')} no online node: ${namesOf(dark)}. Changes don’t reach ${dark.found === 1 ? 'it' : 'them'}.`,
+      sentence: `${count(dark.found, 'server has', 'servers have')} no online node: ${named(names, dark.found)}. Changes don’t reach ${dark.found === 1 ? 'it' : 'them'}.`,
       link: serversBy({ nodes: 'bad' }),
     });
   }

@@ -20,7 +20,7 @@ const sorts = {
 export type EntrySort = keyof typeof sorts;
 export const entrySorts = Object.keys(sorts) as EntrySort[];
 
-export const entryStates = ['proven', 'unproven', 'waits', 'idle', 'acting'] as const;
+export const entryStates = ['proven', 'unproven', 'waits', 'idle', 'in_use'] as const;
 
 /** Filters for entries; omitted ones match everything. */
 export interface EntryFilter {
@@ -39,13 +39,17 @@ export interface PagedEntry extends AuthlistEntry {
 /** Users are few: they are looked up once, not for each row. */
 const ofUsers = (condition: string) =>
   `a.user_id in (select id from users where account_id = $3 and ${condition})`;
+/** Added for longer than a day, or to be missed: it let a connection in. */
+const isInUse = `${ofUsers('active = 1 and proxy = 1')}
+  and (a.expiry - coalesce(a.added_at, 0) > ${86_400} or exists
+    (select 1 from authlist_uses where account_id = a.account_id and entry_id = a.id))`;
 const filterSql = (
   fold: string,
 ) => `($6 = '' or a.ip like $6 escape '\\' or (a.note <> '' and ${fold}(a.note) like $6 escape '\\')
     or ${ofUsers("lower(name) like $6 escape '\\'")})
   and ($7 = '' or ${ofUsers('name = $7')})
   and ($8 = '' or ($8 = 'idle' and ${ofUsers('(active = 0 or proxy = 0)')})
-    or ($8 = 'acting' and ${ofUsers('active = 1 and proxy = 1')})
+    or ($8 = 'in_use' and ${isInUse})
     or $8 = case when a.proven_at is not null then 'proven' when a.waits = 1 then 'waits' else 'unproven' end)
   and (cast($9 as bigint) = 0 or a.expiry < cast($9 as bigint))`;
 

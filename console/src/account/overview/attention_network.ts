@@ -49,6 +49,12 @@ function exitsThatAre({ rows, found: matchCount }: Found, is: (exit: Exit) => bo
     : { many: exits.length, names: named(exits) };
 }
 
+/** The servers that have a node online, of those that were read. */
+function withNode({ rows, found: matchCount }: Found): Found {
+  const served = rows.filter(({ nodes }) => nodes.live > 0);
+  return { rows: served, found: matchCount - (rows.length - served.length) };
+}
+
 export function ofServers({ servers = {} }: Known): Item[] {
   const items: Item[] = [];
   const { not_connected: dark = none, no_node: bare = none, misplaced = none } = servers;
@@ -69,7 +75,9 @@ export function ofServers({ servers = {} }: Known): Item[] {
     });
   }
   for (const status of ['crit', 'warn', 'unknown'] as const) {
-    const of = servers[status] ?? none;
+    const all = servers[status] ?? none;
+    // Without a node nothing is checked: the servers' own lines say so.
+    const of = status === 'unknown' ? withNode(all) : all;
     if (of.found === 0) continue;
     const { many, names } = exitsThatAre(of, (exit) => exit.status === status);
     // A server is also unknown when it has no exit IP.
@@ -123,7 +131,7 @@ export function ofAuthlist({ idle = none, ending = none, now }: Known): Item[] {
       key: 'entries-ending',
       tone: 'warn',
       sentence: `${when}: ${named(ending.rows.map(label), ending.found)}.`,
-      link: authlistBy({ ends: '24h', state: 'acting' }),
+      link: authlistBy({ ends: '24h', state: 'in_use' }),
     });
   }
   return items;

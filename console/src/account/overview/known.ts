@@ -56,7 +56,7 @@ export interface Known {
   forecast?: Forecast | undefined;
   /** Servers of the contract, by their problem. */
   servers?: Partial<Record<Need, Found<Server>>>;
-  /** Entries of users who cannot use proxies, and others that end within a day, earliest first. */
+  /** Entries of users who cannot use proxies, and others in use that end within a day. */
   idle?: Found<AuthlistEntry>;
   ending?: Found<AuthlistEntry>;
   /** The oldest custom DNS entries that are still pending. */

@@ -138,7 +138,7 @@ function useLists() {
     }),
     ending: usePages('console_list_authlist', {
       ...ofAuthlist,
-      query: { state: 'acting', ends_before, sort: 'expiry' },
+      query: { state: 'in_use', ends_before, sort: 'expiry' },
     }),
     pending: usePages('console_list_overrides', {
       query: { state: 'pending' },

@@ -82,7 +82,7 @@ const Query = Strict(
     state: Type.Optional(
       OneOf(
         [...entryStates],
-        'Only entries of this proof; idle: of a user who is no active proxy user; acting: of one who is.',
+        'Only entries of this proof; idle: of a user who is no active proxy user; in_use: of one who is, and it let a connection in or was added for longer than a day.',
       ),
     ),
   }),
