@@ -1,4 +1,5 @@
 // Why a request to the control plane failed, in a form that the agent can decide by.
+import { networkFault } from '../../kit/src/network_fault.ts';
 
 /** The remedy if the control plane's certificate is from an authority of the operator's own. */
 export const trustOwnAuthority =
@@ -11,11 +12,11 @@ const unknownAuthority = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
-/** Node's own words name options of `node`, which no command of the agent takes. */
-export function connectionFault({ message, code = '' }: NodeJS.ErrnoException): string {
+export function connectionFault(error: NodeJS.ErrnoException): string {
+  const { code = '' } = error;
   return unknownAuthority.has(code)
     ? `its certificate is from an authority unknown here (${code}); ${trustOwnAuthority}`
-    : message || code || 'the connection failed';
+    : networkFault(error);
 }
 
 /** The error of every failed request. */

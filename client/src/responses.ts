@@ -122,7 +122,7 @@ function parse(text: string): unknown {
 }
 
 /** Node puts the reason why a request failed into the error's cause. */
-function causeOf(error: unknown): { code?: unknown; message?: unknown } {
+function causeOf(error: unknown): { code?: unknown; message?: unknown; cause?: unknown } {
   const { cause } = error as { cause?: unknown };
   return typeof cause === 'object' && cause !== null ? cause : {};
 }
@@ -134,27 +134,44 @@ function networkCodeOf(error: unknown): string | undefined {
 
 const unknownAuthority =
   'the certificate of the service is from an authority unknown here; for an authority of your own, set NODE_EXTRA_CA_CERTS to the file of its certificate';
+const brokenOff = 'the connection was closed without an answer';
+const noConnection = 'no connection was made in time';
+const noRoute = 'this machine has no route to the service';
 
-/** The commonest lasting faults, by code: their messages are those of OpenSSL and the system. */
-const lastingFaults: Record<string, string> = {
+/** By code, since the messages are those of OpenSSL and the system. */
+const reasons: Record<string, string> = {
   CERT_HAS_EXPIRED: 'the certificate of the service has expired',
   CERT_NOT_YET_VALID: 'the certificate of the service is not valid yet; check the clock',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate of the service is self-signed',
+  DEPTH_ZERO_SELF_SIGNED_CERT:
+    'the certificate of the service is self-signed; to trust it, set NODE_EXTRA_CA_CERTS to its file',
+  EAI_AGAIN: 'the name of the service could not be looked up',
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: brokenOff,
+  EHOSTUNREACH: noRoute,
+  ENETUNREACH: noRoute,
+  ENOTFOUND: 'the name of the service has no address',
+  EPIPE: brokenOff,
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate of the service is for another name',
-  ENOTFOUND: 'no address is known for the name of the service',
+  ETIMEDOUT: noConnection,
   SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: `${unknownAuthority}; or the service sends it without the intermediate one`,
+  UND_ERR_CONNECT_TIMEOUT: noConnection,
+  UND_ERR_SOCKET: brokenOff,
 };
 
 function reasonOf(error: unknown): string {
-  const { message } = causeOf(error);
+  const { message, cause } = causeOf(error);
   const code = networkCodeOf(error) ?? '';
-  const fault = lastingFaults[code];
-  if (fault) return `${fault} (${code})`;
+  const reason = reasons[code];
+  if (reason) return `${reason} (${code})`;
   if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) {
     return `no TLS was agreed on (${code}); expected https only where the service speaks it`;
   }
-  // When several addresses were tried, the message is empty, and only the code helps.
-  return (typeof message === 'string' && message) || networkCodeOf(error) || String(error);
+  if (message === 'bad port') return 'HTTP clients refuse to use the port of the service';
+  if (code.startsWith('HPE_')) return `the service does not speak HTTP there (${code})`;
+  const [, status] =
+    /^Proxy response \((\d+)\)/.exec((cause as Error | undefined)?.message ?? '') ?? [];
+  if (status) return `the HTTP proxy that this program uses answered ${status}`;
+  return (typeof message === 'string' && message) || code || String(error);
 }

@@ -2,14 +2,23 @@
 
 const transientStatuses = [429, 502, 503, 504];
 
-/** Failures before a byte is sent. Browsers give no code: their network errors are unclear. */
-const neverConnected = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'];
+/**
+ * Failures before a byte is sent. Browsers give no code: their network errors are unclear.
+ * ERR_PROXY: a proxy on the way does not let connections through.
+ */
+const neverConnected = [
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ERR_PROXY',
+  'UND_ERR_CONNECT_TIMEOUT',
+];
 
 /**
  * Failures that another attempt only repeats: a name that does not exist, a certificate that is not
- * trusted, and a service that does not speak TLS.
+ * trusted, a proxy that does not let connections through, and a service that does not speak TLS.
  */
-const lasting = /^(?:ENOTFOUND$|EPROTO$|ERR_SSL_|ERR_TLS_|UNABLE_TO_)|CERT/;
+const lasting = /^(?:ENOTFOUND$|EPROTO$|ERR_PROXY$|ERR_SSL_|ERR_TLS_|UNABLE_TO_)|CERT/;
 /** Of those, the ones that end a connection before the request. */
 const neverTrusted = /CERT|^UNABLE_TO_/;
 

@@ -459,7 +459,10 @@ test('a service that is not there, and one that refuses the token, end with 1 an
   closed.close();
   const nowhere = exwWith({ EXW_URL: `http://127.0.0.1:${port}`, EXW_TOKEN: 'ewa_x' });
   const none = await nowhere.run('whoami');
-  expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('ECONNREFUSED')]);
+  expect([none.code, none.stderr]).toEqual([
+    1,
+    `exw: GET http://127.0.0.1:${port}/v0/contract: the connection was refused (ECONNREFUSED)\nThe address http://127.0.0.1:${port} comes from EXW_URL.\n`,
+  ]);
   const refused = await exwOf({ api_token: 'ewa_x' } as BuiltAccount).run('whoami');
   expect([refused.code, refused.stdout]).toEqual([1, '']);
   expect(refused.stderr).toMatch(/^exw: .*API token.*\n$/);

@@ -122,7 +122,9 @@ test('status and doctor say that the address cannot be determined where the toke
 
 test('doctor distinguishes a closed port from a proxy that refuses', async () => {
   const { code, stdout } = await exw.run('doctor', '--host', '127.0.0.1', '--base-port', '0');
-  expect(stdout).toMatch(/^fault\tport\tPort \d+ of 127\.0\.0\.1 is not open \(ECONNREFUSED\)\./m);
+  expect(stdout).toMatch(
+    /^fault\tport\tPort \d+ of 127\.0\.0\.1 can't be used: the connection was refused \(ECONNREFUSED\)\./m,
+  );
   expect(code).toBe(1);
 });
 

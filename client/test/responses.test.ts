@@ -16,13 +16,15 @@ const failed = (code: string, message: string) =>
 test.each([
   ['CERT_HAS_EXPIRED', 'certificate has expired', /certificate of the service has expired/],
   ['DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed certificate', /is self-signed/],
-  ['ENOTFOUND', 'getaddrinfo ENOTFOUND api.example', /no address is known for the name/],
+  ['ENOTFOUND', 'getaddrinfo ENOTFOUND api.example', /the name of the service has no address/],
   [
     'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
     'unable to verify',
     /authority unknown here.*NODE_EXTRA_CA_CERTS.*without the intermediate/,
   ],
   ['SELF_SIGNED_CERT_IN_CHAIN', 'self-signed', /authority unknown here.*NODE_EXTRA_CA_CERTS/],
+  ['ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:9', /the connection was refused/],
+  ['UND_ERR_SOCKET', 'other side closed', /was closed without an answer/],
   ['EPROTO', '0A00010B:SSL routines:ssl3_get_record:wrong version number', /no TLS was agreed on/],
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'error:0A00010B:SSL routines', /no TLS was agreed on/],
 ])('%s gets a sentence, and its code stays for programs', (code, message, sentence) => {
@@ -34,7 +36,15 @@ test.each([
 });
 
 test('another failure keeps its message', () => {
-  expect(failed('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:9').message).toBe(
-    'GET https://api.example/v0: connect ECONNREFUSED 127.0.0.1:9',
+  expect(failed('EMFILE', 'too many open files').message).toBe(
+    'GET https://api.example/v0: too many open files',
+  );
+});
+
+test('the answer of a proxy that the program uses is in the message', () => {
+  const cause = new Error('Proxy response (407) !== 200 when HTTP Tunneling');
+  const error = new TypeError('failed', { cause: new Error('Request was cancelled.', { cause }) });
+  expect(withoutResponse(request, false, error).message).toBe(
+    'GET https://api.example/v0: the HTTP proxy that this program uses answered 407',
   );
 });

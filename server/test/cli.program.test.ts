@@ -534,7 +534,7 @@ describe('against a running server', () => {
     const run = (url: string) => runCommand(['status'], { ...cli.env, EXITWARD_ADMIN_URL: url });
     expectFailure(
       await run('http://127.0.0.1:9'),
-      /^exitward: No Exitward server answers at http:\/\/127.0.0.1:9 .*\n$/,
+      /^exitward: No Exitward server answers at http:\/\/127.0.0.1:9 \(by EXITWARD_ADMIN_URL\): .*\n$/,
     );
     expectFailure(await run('mailbox'), /EXITWARD_ADMIN_URL: expected a URL/);
     expectFailure(await run('http://a:b@127.0.0.1'), /without a name or password/);

@@ -2,7 +2,8 @@
 
 import type { Program } from '../../../kit/src/cli/command.ts';
 import { completionOf } from '../../../kit/src/cli/completion.ts';
-import { ExitwardError } from '../errors.ts';
+import { isProxyFault } from '../../../kit/src/cli/https_proxy.ts';
+import { ConnectionError, ExitwardError } from '../errors.ts';
 import { contract, login, logout, servers, tokenCreate, users, whoami } from './account.ts';
 import { authlistCommands } from './authlist.ts';
 import { askService } from './completion.ts';
@@ -36,6 +37,7 @@ const groups: Program<Session>['groups'] = {
 
 /** Every command of exw. */
 export function exw(env: Environment, version = ''): Program<Session> {
+  let session: Session | undefined;
   return {
     name: 'exw',
     summary: "The account holder's command line.",
@@ -49,11 +51,21 @@ export function exw(env: Environment, version = ''): Program<Session> {
     ],
     notes,
     unknownSettings: (session) => session.unknownSettings,
-    open: (options) => new Session(options as ConstructorParameters<typeof Session>[0], env),
+    open: (options) => {
+      session = new Session(options as ConstructorParameters<typeof Session>[0], env);
+      return session;
+    },
     ask: (words, onAway) => askService(words, env, onAway),
-    linesOf: (message, error) =>
-      error instanceof ExitwardError && error.mayHaveActed
-        ? [message, 'The change may have been made all the same; look before you try again.']
-        : [message],
+    linesOf: (message, error) => [
+      message,
+      ...(isOnItsWay(error) && session ? [session.wayInWords()] : []),
+      ...(error instanceof ExitwardError && error.mayHaveActed
+        ? ['The change may have been made all the same; look before you try again.']
+        : []),
+    ],
   };
 }
+
+/** Whether there was no response, and not because of a proxy, which the message names then. */
+const isOnItsWay = (error: unknown) =>
+  error instanceof ConnectionError && !isProxyFault((error.cause as Error | undefined)?.cause);

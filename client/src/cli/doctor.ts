@@ -3,6 +3,7 @@
 
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
 import { type Part, print } from '../../../kit/src/cli/output.ts';
+import { requestThrough } from '../../../kit/src/cli/through.ts';
 import { timeInWords } from '../../../kit/src/cli/values.ts';
 import { terminalWidth, wrapped } from '../../../kit/src/cli/wrapped.ts';
 import type { Exitward } from '../client.ts';
@@ -27,7 +28,6 @@ import {
 } from './exits.ts';
 import { ownAddress } from './own_address.ts';
 import type { Account, Session } from './session.ts';
-import { requestThrough } from './through.ts';
 import { address, now } from './values.ts';
 
 /** The outcome of one check. */
@@ -232,7 +232,7 @@ async function* throughOf(
   if ('closed' in outcome) {
     const remedy =
       'see whether a firewall lets connections out to it, and whether --base-port and --host are right';
-    return yield fault('port', `${where} is not open (${outcome.closed}).`, remedy);
+    return yield fault('port', `${where} can't be used: ${outcome.closed}.`, remedy);
   }
   yield ok('port', `${where} is open.`);
   if (outcome.status === 200) return yield ok('proxy', `It connects to ${to}.`);

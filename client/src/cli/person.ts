@@ -4,6 +4,7 @@ import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
 import type { Option, OptionValues } from '../../../kit/src/cli/options.ts';
 import { notify } from '../../../kit/src/cli/output.ts';
 import { askSecret, isTerminal } from '../../../kit/src/cli/question.ts';
+import { networkFault } from '../../../kit/src/network_fault.ts';
 import { readSecret, type Session } from './session.ts';
 
 export const personOptions = {
@@ -117,8 +118,7 @@ export class Person {
         signal: AbortSignal.timeout(responseMs),
       });
     } catch (error) {
-      const { cause, message } = error as Error & { cause?: NodeJS.ErrnoException };
-      throw new Failure(`${this.#url} cannot be reached (${cause?.code ?? message}).`);
+      throw new Failure(`${this.#url} can't be reached: ${networkFault(error)}.`);
     }
   }
 }

@@ -1,5 +1,6 @@
 // The account of a command: service, variant and token, from options, environment and stored login.
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
+import { proxyOf } from '../../../kit/src/cli/https_proxy.ts';
 import { readInputLine } from '../../../kit/src/cli/input.ts';
 import type { jsonOption, Options, OptionValues } from '../../../kit/src/cli/options.ts';
 import { askSecret } from '../../../kit/src/cli/question.ts';
@@ -106,6 +107,14 @@ export class Session {
     }
     requireSafe(url, this.#options.insecure);
     return { ...url, value: url.value.replace(/\/+$/, '') };
+  }
+
+  /** Where the address of the service is from, and which proxy requests go through. */
+  wayInWords(): string {
+    const { value, source } = this.service();
+    const proxy = proxyOf(value);
+    const through = proxy === undefined ? '' : `; requests to it go through ${proxy}`;
+    return `The address ${value} comes from ${source}${through}.`;
   }
 
   #tokenSettings(): { file: string; token: string } {

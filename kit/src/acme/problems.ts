@@ -1,4 +1,5 @@
 // The reasons why no certificate is issued: a code for programs, and a sentence with the remedy.
+import { networkFault } from '../network_fault.ts';
 
 /** The codes that programs decide by (docs/tls.md). */
 export const acmeCodes = [
@@ -134,7 +135,7 @@ const untimely = ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'];
 
 /** The error of a request without a response; `now` is this machine's time, as text. */
 export function unreachable(authority: string, error: Error, now: string): AcmeError {
-  const { code = '', message } = (error.cause ?? error) as NodeJS.ErrnoException;
+  const { code = '' } = (error.cause ?? error) as NodeJS.ErrnoException;
   if (untimely.includes(code)) {
     return new AcmeError(
       'clock',
@@ -142,11 +143,7 @@ export function unreachable(authority: string, error: Error, now: string): AcmeE
       { cause: error },
     );
   }
-  const trust = /CERT|SIGNED|SIGNATURE|ISSUER/.test(code)
-    ? '; name a certificate authority of your own by NODE_EXTRA_CA_CERTS'
-    : '';
-  const why = code || (error.name === 'TimeoutError' ? 'no response in time' : message);
-  return new AcmeError('unreachable', `${authority} cannot be reached (${why})${trust}.`, {
+  return new AcmeError('unreachable', `${authority} cannot be reached: ${networkFault(error)}.`, {
     cause: error,
   });
 }

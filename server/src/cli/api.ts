@@ -1,6 +1,8 @@
 // Calls the /admin API of a running server; an error becomes one sentence.
 
 import { Failure } from '../../../kit/src/cli/failures.ts';
+import { isProxyFault, proxyOf } from '../../../kit/src/cli/https_proxy.ts';
+import { networkFault } from '../../../kit/src/network_fault.ts';
 import { OpenToOthers, readPrivate } from '../../../kit/src/private_files.ts';
 import type { Environment } from '../../../kit/src/settings.ts';
 import { hostOf, isLoopback, type OperatorAccess, readOperatorAccess } from '../config.ts';
@@ -78,7 +80,8 @@ export class AdminApi {
     const token = tokenOf(this.#access);
     const response = await fetch(`${base}/admin${path}`, {
       method,
-      redirect: 'error',
+      // The token is for this address alone.
+      redirect: 'manual',
       signal: AbortSignal.timeout(this.#patienceMs),
       headers: {
         authorization: `Bearer ${token}`,
@@ -88,9 +91,15 @@ export class AdminApi {
         ? {}
         : { body: type ? (body as Buffer<ArrayBuffer>) : JSON.stringify(body) }),
     }).catch((error: Error) => {
-      throw new NoServer(noResponse(base, error));
+      throw new NoServer(noResponse(this.#destination as Destination, error));
     });
     if (response.ok) return response;
+    const redirection = response.headers.get('location');
+    if (redirection !== null) {
+      throw new Failure(
+        `${base} (by ${source}) redirects to ${redirection}; set EXITWARD_ADMIN_URL to where the server itself listens.`,
+      );
+    }
     const text = await response.text();
     const fault = faultIn(text);
     if (fault && response.status === 401) {
@@ -126,13 +135,19 @@ function faultIn(text: string): Pick<ApiFailure, 'message' | 'field' | 'faults'>
   }
 }
 
-function noResponse(base: string, error: Error): string {
-  const cause = error.cause as { code?: string; message?: string } | undefined;
-  const why = cause?.code ?? cause?.message ?? error.message;
-  if (why === 'ERR_SSL_WRONG_VERSION_NUMBER' || why === 'ERR_SSL_PACKET_LENGTH_TOO_LONG') {
-    return `The server at ${base} speaks plain http there, as operators' listeners on loopback do: remove EXITWARD_ADMIN_URL, or begin it with http.`;
+function noResponse({ url, source }: Destination, error: Error): string {
+  const { code = '' } = (error.cause ?? {}) as { code?: string };
+  const place = `${url} (by ${source})`;
+  if (isProxyFault(error.cause)) return `${place} can't be reached: ${networkFault(error)}.`;
+  const proxy = proxyOf(url);
+  if (!proxy && /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/.test(code)) {
+    return `The server at ${place} speaks plain http there, as operators' listeners on loopback do: remove EXITWARD_ADMIN_URL, or begin it with http.`;
   }
-  return `No Exitward server answers at ${base} (${why}). Start one with "${installation.start}", or set EXITWARD_ADMIN_URL.`;
+  const through = proxy ? `, asked through ${proxy}` : '';
+  const remedy = isLoopback(hostOf(url))
+    ? `Start one with "${installation.start}", or set EXITWARD_ADMIN_URL.`
+    : 'Check that it runs, and that EXITWARD_ADMIN_URL is right.';
+  return `No Exitward server answers at ${place}${through}: ${networkFault(error)}. ${remedy}`;
 }
 
 /** Where the command line sends the operator token, and what says so. */

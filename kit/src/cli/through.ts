@@ -1,25 +1,37 @@
 // One connection through a proxy, to see how the proxy responds.
+import { isIP } from 'node:net';
+import { networkFault } from '../network_fault.ts';
 
-/** The port is closed; or the proxy responded, when it refused with a reason and a line of text. */
+/**
+ * Why nothing answered, as a clause; or the proxy responded, when it refused with a reason and a
+ * line of text.
+ */
 export type Outcome = { closed: string } | { status: number; reason: string; answer: string };
 
-const patienceMs = 10_000;
 const longestBody = 1000;
 
 /** Asks the proxy for a tunnel to `to` (`host:port`), and closes it. */
-export async function requestThrough(proxy: URL, to: string): Promise<Outcome> {
+export async function requestThrough(
+  proxy: URL,
+  to: string,
+  patienceSeconds = 10,
+): Promise<Outcome> {
   const { hostname, port, username, password } = proxy;
   // Loaded only when needed: these modules are a third of what the command line loads.
   const { request } =
     proxy.protocol === 'https:' ? await import('node:https') : await import('node:http');
   const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const signal = AbortSignal.timeout(patienceSeconds * 1000);
   const sent = request({
-    host: hostname.replace(/^\[|\]$/g, ''),
+    host,
     port,
+    // Otherwise the certificate of a proxy would have to be that of the host in the header.
+    servername: isIP(host) ? '' : host,
     method: 'CONNECT',
     path: to,
     agent: false,
-    timeout: patienceMs,
+    signal,
     headers: {
       host: to,
       ...(username
@@ -42,11 +54,11 @@ export async function requestThrough(proxy: URL, to: string): Promise<Outcome> {
         if (body.length >= Math.min(longestBody, Number(headers['content-length']))) end();
       });
       socket.on('close', end).on('error', end);
-      socket.setTimeout(patienceMs, end);
+      signal.addEventListener('abort', end);
     });
-    sent.on('timeout', () => sent.destroy(new Error('timed out')));
-    sent.on('error', (error: NodeJS.ErrnoException) =>
-      resolve({ closed: error.code ?? error.message }),
+    const silence = `there was no answer within ${patienceSeconds} seconds`;
+    sent.on('error', (error) =>
+      resolve({ closed: signal.aborted ? silence : networkFault(error) }),
     );
     sent.end();
   });
