@@ -19,7 +19,7 @@ async function failThrough(
   const error = await triedFirst(
     fetch,
     proxy,
-    0.2,
+    patienceSeconds,
   )('https://api.example/v0').catch(({ cause }: Error) => cause as Error & { code: string });
   const { message, code } = error as Error & { code: string };
   return { code, message: message.replaceAll(String(proxy.url.port), 'PORT') };

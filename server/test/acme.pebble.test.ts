@@ -353,7 +353,9 @@ describe('a failure is one sentence in the status and the log, and the next try 
   test('a directory that is not there', async () => {
     await start({ EXITWARD_ACME_DIRECTORY: 'https://127.0.0.1:1024/directory' });
     const { last_error } = await untilFailed('unreachable');
-    expect(last_error).toBe('127.0.0.1:1024 cannot be reached: the connection was refused (ECONNREFUSED).');
+    expect(last_error).toBe(
+      '127.0.0.1:1024 cannot be reached: the connection was refused (ECONNREFUSED).',
+    );
   });
 
   test('a directory that is no such thing', async () => {
