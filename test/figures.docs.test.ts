@@ -1,6 +1,6 @@
 // Sentences with figures, in SECURITY.md and docs/limits.md: each figure is the one of the program.
 // A new one that is not in a table below fails.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { connectionCaps, mostAccepted } from '../agent/src/connection_caps.ts';
@@ -438,4 +438,21 @@ describe.each(Object.entries(passages))('%s', (path, figuresOf) => {
 
 test('the client library has no dependencies, as SECURITY.md says', () => {
   expect(inClient).toEqual({ all: 0, direct: 0 });
+});
+
+test('a bound of bytes that is a power of two is in KiB and MiB, and a thousand bytes are kB', () => {
+  const files = globSync(
+    ['*.md', 'docs/*.md', '{agent,client,console,kit,server}/src/**/*.{ts,tsx}'],
+    {
+      cwd: root,
+      // Squid's own units.
+      exclude: ['CHANGELOG.md', 'agent/src/squid/conf/squid_conf.ts'],
+    },
+  );
+  const misnamed = files.flatMap((file) =>
+    [
+      ...read(file).matchAll(/(?<![\w.])(?:(?:8|16|32|64|128|256|512|1,?024) [kM]B|[\d.,]+ KB)\b/g),
+    ].map(([text]) => `${file}: ${text}`),
+  );
+  expect(misnamed).toEqual([]);
 });

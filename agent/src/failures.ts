@@ -10,7 +10,7 @@ const failures = {
   bad_target: [400, 'a proxy takes CONNECT host:port, and http://host/path for other methods'],
   slow_request: [408, 'the request did not come in time'],
   bad_expectation: [417, 'nothing but 100-continue may be expected'],
-  long_header: [431, 'the header of the request is longer than 64 kB'],
+  long_header: [431, 'the header of the request is longer than 64 KiB'],
   unsupported: [
     501,
     'this node does not forward such a method, framing of the body or Max-Forwards',
@@ -19,7 +19,7 @@ const failures = {
   unreachable: [502, 'the destination could not be reached'],
   no_answer: [502, 'the destination ended the connection without an answer'],
   broken_answer: [502, 'the answer of the destination is not clean HTTP/1.1'],
-  long_answer: [502, 'the header of the answer is longer than 64 kB'],
+  long_answer: [502, 'the header of the answer is longer than 64 KiB'],
   no_name_server: [503, 'no name server of this node answers; try again, or another node'],
   exit_unavailable: [503, 'the exit address of this port is not available; try another one'],
   exit_busy: [503, 'the exit of this port can open no more connections now; try another one'],

@@ -455,7 +455,7 @@ eachDatabase((database) => {
     expect(elsewhere.body.message).toBe('Content-Type: expected application/json.');
   });
 
-  test('a large network goes through in one piece; more than 8 MB does not', async () => {
+  test('a large network goes through in one piece; more than 8 MiB does not', async () => {
     const servers = Array.from({ length: 400 }, (_, at) => ({
       name: `big${at}`,
       hostname: `big${at}.example.com`,

@@ -187,7 +187,7 @@ eachDatabase((database) => {
       ).toEqual([]);
     });
 
-    test('a body larger than 64 KB is refused with 400', async () => {
+    test('a body larger than 64 KiB is refused with 400', async () => {
       const large = 'x'.repeat(70_000);
       const heard = await exchange(
         t.base_url,

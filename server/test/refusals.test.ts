@@ -471,7 +471,7 @@ eachApp((t, database) => {
       ['__proto__', '{"__proto__":{"server":"fra1"}}', /__proto__/],
       ['400 KB of nested arrays', '['.repeat(30_000) + ']'.repeat(30_000), /./],
       ['17 levels', `{"server":${'['.repeat(16)}${']'.repeat(16)}}`, /16 levels/],
-      ['more than 64 KB', JSON.stringify({ server: 'x'.repeat(64 * 1024) }), /64 KiB/],
+      ['more than 64 KiB', JSON.stringify({ server: 'x'.repeat(64 * 1024) }), /64 KiB/],
       ['NUL in a string', '{"server":"a\\u0000b"}', /server/],
       ['half a surrogate pair', '{"server":"\\ud800"}', /server/],
       ['a number that would be rounded', '{"expiry":9007199254740993}', /expiry/],

@@ -289,7 +289,7 @@ export class HealthChecks {
     try {
       await control.reportHealth({ exit_ips, ...(vpn && { vpn }) });
     } catch (error) {
-      // Older control planes reject an unknown member, and a body over 64 KB.
+      // Older control planes reject an unknown member, and a body over 64 KiB.
       const { field, status } = error as ControlError;
       if (!vpn || (field !== 'vpn' && status !== 413)) throw error;
       await control.reportHealth({ exit_ips });

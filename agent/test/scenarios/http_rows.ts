@@ -141,12 +141,12 @@ export const httpTable: Record<string, HttpRow[]> = {
       },
     },
     {
-      what: 'a URL of 8 kB',
+      what: 'a URL of 8 KiB',
       rule: 'passes',
       exchanges: [askFor(`{url}${x(8000)}`)],
     },
     {
-      what: 'a URL of more, up to 64 kB with the headers',
+      what: 'a URL of more, up to 64 KiB with the headers',
       rule: 'passes',
       exchanges: [askFor(`{url}${x(9000)}`), askFor(`{url}${x(60_000)}`)],
       squid: { outcome: '400 bad_target', why: 'the bound is compiled into Squid: `MAX_URL`' },
@@ -428,7 +428,7 @@ export const httpTable: Record<string, HttpRow[]> = {
       exchanges: [{ request: post('Connection: Content-Length', length5), arrives: post(length5) }],
     },
     {
-      what: 'a header of 64 kB in all, in one line or in 2,500',
+      what: 'a header of 64 KiB in all, in one line or in 2,500',
       rule: 'passes',
       exchanges: each([
         ask('GET', headers(60)),
@@ -552,7 +552,7 @@ export const httpTable: Record<string, HttpRow[]> = {
       },
     },
     {
-      what: 'a header of 64 kB in all',
+      what: 'a header of 64 KiB in all',
       rule: 'passes',
       exchanges: [
         answered([...headers(60), length2]),

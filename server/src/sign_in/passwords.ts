@@ -31,7 +31,7 @@ interface Cost {
 }
 
 /**
- * As OWASP recommends for scrypt, with 32 MB per running hash. When it is raised here, each user's
+ * As OWASP recommends for scrypt, with 32 MiB per running hash. When it is raised here, each user's
  * hash follows at the next sign-in. Tests lower it.
  */
 export const cost: Cost = { log2_n: 15, r: 8, p: 3 };

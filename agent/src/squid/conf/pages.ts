@@ -38,11 +38,11 @@ const failures: Partial<Record<Failure, { names: string[]; sentence?: string }>>
   bad_target: {
     names: ['INVALID_URL', 'URN_RESOLVE'],
     sentence:
-      'a proxy takes CONNECT host:port, and http://host/path for other methods, of 8 kB at most and without spaces',
+      'a proxy takes CONNECT host:port, and http://host/path for other methods, of 8 KiB at most and without spaces',
   },
   long_header: {
     names: ['TOO_BIG'],
-    sentence: 'the header of the request, or of the answer to it, is longer than 64 kB',
+    sentence: 'the header of the request, or of the answer to it, is longer than 64 KiB',
   },
   unsupported: { names: ['UNSUP_REQ'] },
   unresolved: { names: ['DNS_FAIL'] },

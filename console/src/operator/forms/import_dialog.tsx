@@ -73,7 +73,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
               One file with servers and their exit IPs. Servers in the file get exactly these fields
               and exit IPs. If the file has an error, nothing changes.
             </p>
-            <Field label="File" name="file" hint="JSON or CSV, up to 8 MB.">
+            <Field label="File" name="file" hint="JSON or CSV, up to 8 MiB.">
               {(given) => <input {...given} type="file" accept=".json,.csv" required />}
             </Field>
             <CheckField
