@@ -9,6 +9,12 @@ export function bytes(count: number): string {
   return `${Number((rounded / 1000 ** step).toPrecision(3))} ${units[step]}`;
 }
 
+/** The same for a column, where digits stay in their places: 2900000000 -> "2.90 GB". */
+export function columnBytes(count: number): string {
+  const [amount = '', unit] = bytes(count).split(' ');
+  return `${unit === 'B' ? amount : Number(amount).toPrecision(3)} ${unit}`;
+}
+
 /** Bits a second: 2400000 -> "2.4 Mbit/s". */
 export function bitRate(bits: number): string {
   return `${bytes(bits).replace(/B$/, 'bit')}/s`;

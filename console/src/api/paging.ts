@@ -24,6 +24,8 @@ export type Row<K extends Paged> = ResponseOf<K>[number];
 type Next = Record<string, string>;
 
 export interface Pages<T> extends ReadSoFar {
+  /** Whether it reads further pages without being asked. */
+  isToGoOn: boolean;
   /** For `Loaded`: the rows of all pages that were read. */
   rows: { data: T[] | undefined; error: unknown; isLoading: boolean; refetch: () => unknown };
   /** Reads a long page for a file: the first one with {}, then the `next` of the page before. */
@@ -40,8 +42,8 @@ interface PagesGiven<K extends Paged> {
   query: Query<K>;
   /** Rows in a page. */
   limit?: number;
-  /** Reads to the end without being asked. */
-  all?: boolean;
+  /** Reads so many rows without being asked, at least; Infinity: to the end. */
+  upTo?: number;
   /** The base of a scope, for an operation of accounts. */
   base?: string;
   /** False: does not read for now. */
@@ -63,7 +65,7 @@ export function readPage<K extends Paged>(
 
 export function usePages<K extends Paged>(
   operation: K,
-  { query, limit = 200, all = false, base, enabled = true }: PagesGiven<K>,
+  { query, limit = 200, upTo = 0, base, enabled = true }: PagesGiven<K>,
 ): Pages<Row<K>> {
   type Page = ListPage<Row<K>>;
   const pages = useInfiniteQuery<Page, unknown, InfiniteData<Page>, readonly unknown[], Next>({
@@ -76,13 +78,15 @@ export function usePages<K extends Paged>(
     enabled,
   });
   const { hasNextPage, isFetching, fetchNextPage } = pages;
+  const rows = pages.data?.pages.flatMap(({ rows }) => rows);
+  const isToGoOn = hasNextPage && (rows?.length ?? 0) < upTo;
   useEffect(() => {
-    if (all && hasNextPage && !isFetching) void fetchNextPage();
-  }, [all, hasNextPage, isFetching, fetchNextPage]);
+    if (isToGoOn && !isFetching) void fetchNextPage();
+  }, [isToGoOn, isFetching, fetchNextPage]);
   const first = pages.data?.pages[0];
   return {
     rows: {
-      data: pages.data?.pages.flatMap(({ rows }) => rows),
+      data: rows,
       error: pages.error,
       isLoading: pages.isLoading,
       refetch: pages.refetch,
@@ -90,6 +94,7 @@ export function usePages<K extends Paged>(
     total: first?.total ?? 0,
     found: first?.found ?? 0,
     hasMore: hasNextPage,
+    isToGoOn,
     isReading: pages.isFetchingNextPage,
     isOld: pages.isPlaceholderData,
     readMore: () => void fetchNextPage(),

@@ -29,7 +29,7 @@ export function AuthlistPage() {
   const list = useFilteredList('console_list_authlist', {
     ...{ key: 'id', sorts, sort: '-id', states, more: { user }, base },
   });
-  const { pages, rows, sorting, selection, chosen } = list;
+  const { pages, rows, table, selection, chosen } = list;
   const { dialog, open, openLinked } = useDialog({
     add: (close) => <AuthlistForm onClose={close} />,
     'add-many': (close) => <PasteAddresses onClose={close} />,
@@ -83,7 +83,8 @@ export function AuthlistPage() {
       >
         <ProofNote rows={rows} />
         <AuthlistTable
-          {...{ pages, rows, sorting, selection, open, openLinked }}
+          {...table}
+          {...{ open, openLinked }}
           buttons={<ExportButtons name="authlist" of={pages} {...{ header, cells }} />}
         />
       </FilteredList>
@@ -113,7 +114,7 @@ function ProofNote({ rows }: { rows: readonly AuthlistEntry[] }) {
         ? 'An address has no effect until it is verified. '
         : 'If another account verifies an address that you haven’t, it moves to them. '}
       {isOperator
-        ? 'You can verify one for the account: press the check mark (“Verify”) next to it.'
+        ? 'You can verify one for the account: select “Verify” in its row.'
         : `To verify it, open this page from that address, or run “exw authlist add --user ${first.user}” there. Your provider can also verify it.`}
     </p>
   );

@@ -4,26 +4,13 @@ import { useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
 import { CutText, lastUsedColumn } from '../forms/columns.tsx';
 import { FormDialog, type OpenDialog, type OpenLinked } from '../forms/form_dialog.tsx';
-import { addedColumn, noteColumn } from '../forms/note.tsx';
+import { noteColumns } from '../forms/note.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { Until } from '../relative_time.tsx';
-import {
-  Badge,
-  type Column,
-  IconButton,
-  notify,
-  notifyError,
-  PagedTable,
-  type PagedTableProps,
-  RowButton,
-} from '../ui/ui.ts';
+import { Badge, type Column, type ListProps, notify, notifyError, Table } from '../ui/ui.ts';
 import { type AuthlistEntry, keysOf } from './form.tsx';
 
-interface AuthlistTableProps
-  extends Pick<
-    PagedTableProps<AuthlistEntry>,
-    'pages' | 'rows' | 'sorting' | 'selection' | 'buttons'
-  > {
+interface AuthlistTableProps extends ListProps<AuthlistEntry> {
   open: OpenDialog;
   openLinked: OpenLinked;
 }
@@ -31,45 +18,43 @@ interface AuthlistTableProps
 export function AuthlistTable({ open, openLinked, ...list }: AuthlistTableProps) {
   const { isOperator, account, readOnlyReason } = useScope();
   return (
-    <PagedTable
+    <Table
       {...list}
       caption="Listed addresses"
       columns={[
         ...columns,
         // The column is left out when no proof is required.
         ...(list.rows.some(({ proof }) => proof !== null) ? [proofColumn] : []),
-        noteColumn,
-        addedColumn,
+        ...noteColumns,
         ...(isOperator ? [idColumn] : []),
       ]}
       keyOf={({ id }) => id}
       nameOf={({ ip }) => ip}
       isFaint={({ user_active, proof }) => !user_active || proof === 'waits'}
-      actions={(entry) => (
-        <>
-          {isOperator && entry.proof !== null && entry.proof !== 'proven' && (
-            <RowButton
-              verb="Verify"
-              of={entry.ip}
-              icon="check"
-              title={`Verify ${entry.ip}`}
-              onClick={() => void prove(account, entry)}
-            />
-          )}
-          <IconButton
-            icon="edit"
-            label={`Change ${entry.ip}`}
-            disabledReason={readOnlyReason}
-            onClick={() => openLinked('change', String(entry.id))}
-          />
-          <IconButton
-            icon="remove"
-            label={`Remove ${entry.ip}`}
-            disabledReason={readOnlyReason}
-            onClick={() => open((close) => <RemoveEntry entry={entry} onClose={close} />)}
-          />
-        </>
-      )}
+      actions={(entry) => [
+        ...(isOperator && entry.proof !== null && entry.proof !== 'proven'
+          ? [
+              {
+                text: 'Verify',
+                icon: 'check' as const,
+                isWritten: true,
+                onSelect: () => void prove(account, entry),
+              },
+            ]
+          : []),
+        {
+          text: 'Change',
+          icon: 'edit',
+          disabledReason: readOnlyReason,
+          onSelect: () => openLinked('change', String(entry.id)),
+        },
+        {
+          text: 'Remove',
+          icon: 'remove',
+          disabledReason: readOnlyReason,
+          onSelect: () => open((close) => <RemoveEntry entry={entry} onClose={close} />),
+        },
+      ]}
     />
   );
 }
@@ -79,24 +64,31 @@ const columns: Column<AuthlistEntry>[] = [
     heading: 'Address',
     names: true,
     sort: 'ip',
-    cell: ({ ip }) => <CutText of={ip} look="mono address" />,
+    needs: 9,
+    cell: ({ ip }) => <CutText of={ip} look="mono" />,
   },
   {
     heading: 'User',
     sort: 'user',
+    cut: true,
     cell: ({ user, user_active }) => (
-      <span class="row authlist-user">
-        {user}
-        {!user_active && <Badge tone="warn">not active</Badge>}
+      <span title={user}>
+        {user} {!user_active && <Badge tone="warn">not active</Badge>}
       </span>
     ),
   },
-  { heading: 'Expires', sort: 'expiry', cell: ({ expiry }) => <Until at={expiry} /> },
+  {
+    heading: 'Expires',
+    sort: 'expiry',
+    word: 'expires',
+    cell: ({ expiry }) => <Until at={expiry} />,
+  },
   lastUsedColumn,
 ];
 /** At most one badge per row: an unverified entry works; an inactive user's has a badge already. */
 const proofColumn: Column<AuthlistEntry> = {
   heading: 'Verified',
+  rank: 2,
   cell: ({ proof, user_active }) =>
     proof === 'waits' && user_active ? (
       <Badge tone="warn">{proofWords.waits}</Badge>
@@ -114,7 +106,8 @@ const proofWords = {
 const idColumn: Column<AuthlistEntry> = {
   heading: 'Id',
   numeric: true,
-  minor: true,
+  isExtra: true,
+  word: 'id',
   cell: ({ id }) => id,
 };
 

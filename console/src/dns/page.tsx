@@ -33,7 +33,7 @@ export function DnsPage() {
   const list = useFilteredList('console_list_overrides', {
     ...{ key: 'id', sorts, sort: 'hostname', states, more: { server }, base },
   });
-  const { pages, rows, sorting, selection, chosen } = list;
+  const { pages, rows, table, selection, chosen } = list;
   const { dialog, open, openLinked } = useDialog({
     add: (close) => <DnsForm onClose={close} changeOther={changeOther} />,
     change: (close, id) => (
@@ -81,7 +81,8 @@ export function DnsPage() {
         {...{ list }}
       >
         <DnsTable
-          {...{ pages, rows, sorting, selection, open, openLinked }}
+          {...table}
+          {...{ open, openLinked }}
           buttons={<ExportButtons name="custom-dns" of={pages} {...{ header, cells }} />}
         />
       </FilteredList>

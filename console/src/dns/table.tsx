@@ -3,24 +3,14 @@ import { changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { CutText } from '../forms/columns.tsx';
 import { FormDialog, type OpenDialog, type OpenLinked } from '../forms/form_dialog.tsx';
-import { addedColumn, noteColumn } from '../forms/note.tsx';
+import { noteColumns } from '../forms/note.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { Until } from '../relative_time.tsx';
-import {
-  Button,
-  type Column,
-  IconButton,
-  notify,
-  PagedTable,
-  type PagedTableProps,
-  RowButton,
-  Status,
-} from '../ui/ui.ts';
+import { type Column, type ListProps, notify, type RowAction, Status, Table } from '../ui/ui.ts';
 import { type DnsEntry, isOver, whyPending } from './entries.ts';
 import { keysOf } from './form.tsx';
 
-interface DnsTableProps
-  extends Pick<PagedTableProps<DnsEntry>, 'pages' | 'rows' | 'sorting' | 'selection' | 'buttons'> {
+interface DnsTableProps extends ListProps<DnsEntry> {
   open: OpenDialog;
   openLinked: OpenLinked;
 }
@@ -28,15 +18,48 @@ interface DnsTableProps
 const nameOf = ({ hostname, server }: DnsEntry) => `${hostname} on ${server}`;
 
 export function DnsTable({ open, openLinked, ...list }: DnsTableProps) {
+  const { isOperator, readOnlyReason: disabledReason } = useScope();
+  const actionsOf = (entry: DnsEntry): RowAction[] => {
+    const openFor = (dialog: string) => () => openLinked(dialog, String(entry.id));
+    return [
+      ...(isOperator
+        ? [
+            {
+              text: 'Nodes',
+              label: `Nodes of ${nameOf(entry)}`,
+              icon: 'nodes' as const,
+              onSelect: openFor('nodes'),
+            },
+          ]
+        : []),
+      ...(isOver(entry)
+        ? [{ text: 'Revive', isWritten: true, disabledReason, onSelect: openFor('change') }]
+        : [
+            ...(isOperator
+              ? []
+              : [
+                  {
+                    ...{ text: 'Try it', label: `Try it: ${nameOf(entry)}` },
+                    ...{ icon: 'resume' as const, onSelect: openFor('try') },
+                  },
+                ]),
+            { text: 'Change', icon: 'edit' as const, disabledReason, onSelect: openFor('change') },
+          ]),
+      {
+        ...{ text: 'Remove', icon: 'remove', disabledReason },
+        onSelect: () => open((close) => <RemoveEntry entry={entry} onClose={close} />),
+      },
+    ];
+  };
   return (
-    <PagedTable
+    <Table
       {...list}
       caption="Custom DNS entries"
       columns={columns}
       keyOf={({ id }) => id}
       nameOf={nameOf}
       isFaint={({ status }) => status === 'expired'}
-      actions={(entry) => <Actions {...{ entry, open, openLinked }} />}
+      actions={actionsOf}
     />
   );
 }
@@ -46,82 +69,45 @@ const columns: Column<DnsEntry>[] = [
     heading: 'Hostname',
     names: true,
     sort: 'hostname',
+    cut: true,
+    needs: 11,
     cell: ({ hostname }) => <CutText of={hostname} />,
   },
   {
     heading: 'Resolves to',
     sort: 'ip',
-    cell: ({ ip }) => <CutText of={ip} look="mono address" />,
+    cut: true,
+    needs: 8,
+    cell: ({ ip }) => <CutText of={ip} look="mono" />,
   },
-  { heading: 'On server', sort: 'server', cell: ({ server }) => server },
-  { heading: 'Expires', sort: 'expiry', cell: ({ expiry }) => <Until at={expiry} /> },
+  {
+    heading: 'On server',
+    sort: 'server',
+    cut: true,
+    needs: 6,
+    rank: 1,
+    word: 'on',
+    cell: ({ server }) => <CutText of={server} />,
+  },
+  {
+    heading: 'Expires',
+    sort: 'expiry',
+    word: 'expires',
+    rank: 1,
+    cell: ({ expiry }) => <Until at={expiry} />,
+  },
   {
     heading: 'State',
-    long: true,
+    cut: true,
+    needs: 8,
     cell: (entry) => (
-      <span class="dns-state" title={whyPending(entry)}>
+      <span title={whyPending(entry)}>
         <Status status={entry.status} /> <span class="note">{whyPending(entry)}</span>
       </span>
     ),
   },
-  noteColumn,
-  { ...addedColumn, minor: true },
+  ...noteColumns.map((column) => ({ ...column, rank: (column.rank ?? 0) + 1 })),
 ];
-
-interface ActionsProps extends Pick<DnsTableProps, 'open' | 'openLinked'> {
-  entry: DnsEntry;
-}
-
-function Actions({ entry, open, openLinked }: ActionsProps) {
-  const { isOperator, readOnlyReason } = useScope();
-  const name = nameOf(entry);
-  const openFor = (dialog: string) => openLinked(dialog, String(entry.id));
-  const change = () => openFor('change');
-  return (
-    <>
-      {isOperator && (
-        <Button
-          kind="quiet"
-          icon="nodes"
-          title={`Nodes of ${name}`}
-          aria-label={`Nodes of ${name}`}
-          onClick={() => openFor('nodes')}
-        >
-          Nodes
-        </Button>
-      )}
-      {isOver(entry) ? (
-        <RowButton verb="Revive" of={name} disabledReason={readOnlyReason} onClick={change} />
-      ) : (
-        <>
-          {!isOperator && (
-            <Button
-              kind="quiet"
-              icon="resume"
-              title={`Try it: ${name}`}
-              aria-label={`Try it: ${name}`}
-              onClick={() => openFor('try')}
-            >
-              Try it
-            </Button>
-          )}
-          <IconButton
-            icon="edit"
-            label={`Change ${name}`}
-            disabledReason={readOnlyReason}
-            onClick={change}
-          />
-        </>
-      )}
-      <IconButton
-        icon="remove"
-        label={`Remove ${name}`}
-        disabledReason={readOnlyReason}
-        onClick={() => open((close) => <RemoveEntry entry={entry} onClose={close} />)}
-      />
-    </>
-  );
-}
 
 function RemoveEntry({ entry, onClose }: { entry: DnsEntry; onClose: () => void }) {
   const scope = useScope();

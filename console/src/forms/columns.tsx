@@ -3,23 +3,32 @@ import { Since } from '../relative_time.tsx';
 import '../style/lists.css';
 import type { Column } from '../ui/ui.ts';
 
-/** A name or an address that a one-line row may cut; the tooltip shows it in full. */
-export function CutText({ of, look = 'hostname' }: { of: string; look?: string }) {
-  return (
+/** A text that a one-line row may cut; the tooltip shows it in full. */
+export function CutText({ of, look }: { of: string; look?: string }) {
+  return of === '' ? (
+    <Nothing />
+  ) : (
     <span class={look} title={of}>
       {of}
     </span>
   );
 }
 
+/** An empty cell; on a phone there is no cell. */
+export const Nothing = ({ text = '–' }) => <span class="note nothing">{text}</span>;
+
 export const createdColumn: Column<{ created_at: number }> = {
   heading: 'Created',
   sort: 'created_at',
+  word: 'created',
+  rank: 2,
   cell: ({ created_at }) => <Since at={created_at} />,
 };
 
 export const lastUsedColumn: Column<{ last_used_at: number | null }> = {
   heading: 'Last used',
   sort: 'last_used_at',
+  word: 'used',
+  rank: 1,
   cell: ({ last_used_at }) => <Since at={last_used_at} />,
 };

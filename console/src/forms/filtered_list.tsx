@@ -22,17 +22,21 @@ interface ListGiven<K extends Paged> {
   more?: Partial<Query<K>>;
   /** The base of a scope, for an operation of accounts. */
   base?: string;
+  /** Whether rows can be selected. */
+  canSelect?: boolean;
 }
 
 export function useFilteredList<K extends Paged>(operation: K, given: ListGiven<K>) {
-  const { key, sorts, sort, states, canEnd, more = {}, base } = given;
+  const { key, sorts, sort, states, canEnd, more = {}, ...options } = given;
   const filters = useListFilters(states as Record<string, string>, canEnd);
   const { sorting, query: order } = useSorting(sorts, sort);
   const query = { ...order, ...filters.query, ...more } as unknown as Query<K>;
   const isFiltered = filters.isFiltered || Object.values(more).some(Boolean);
+  const list = useList(operation, key, query, options);
   return {
-    ...useList(operation, key, query, base),
-    ...{ sorting, filters, states: states as Record<string, string>, isFiltered },
+    ...list,
+    ...{ filters, states: states as Record<string, string>, isFiltered },
+    table: { ...list.table, sorting },
   };
 }
 

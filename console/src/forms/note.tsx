@@ -2,6 +2,7 @@
 import { actorName, dateTime } from '../format.ts';
 import { Since } from '../relative_time.tsx';
 import { type Column, TextField } from '../ui/ui.ts';
+import { CutText, Nothing } from './columns.tsx';
 
 interface Noted {
   note: string;
@@ -39,24 +40,33 @@ export const adderOf = ({ added_by_kind, added_by }: Noted): string =>
   added_by === null ? '' : actorName({ actor_kind: added_by_kind ?? '', actor: added_by });
 
 /** Columns of a table of entries. */
-export const noteColumn: Column<Noted> = {
-  heading: 'Note',
-  long: true,
-  cell: ({ note }) => (note ? <span title={note}>{note}</span> : <None />),
-};
-export const addedColumn: Column<Noted> = {
-  heading: 'Added',
-  long: true,
-  // Ids grow in the order in which entries are added.
-  sort: 'id',
-  cell: (entry) => (entry.added_at === null ? <None /> : <Added of={entry} at={entry.added_at} />),
-};
+export const noteColumns: Column<Noted>[] = [
+  {
+    heading: 'Note',
+    grows: true,
+    rank: 1,
+    cell: ({ note }) => (note ? <span title={note}>{note}</span> : <Nothing />),
+  },
+  {
+    heading: 'Added',
+    rank: 3,
+    word: 'added',
+    // Ids grow in the order in which entries are added.
+    sort: 'id',
+    cell: ({ added_at }) => (added_at === null ? <Nothing /> : <Since at={added_at} />),
+  },
+  {
+    heading: 'Added by',
+    rank: 4,
+    cut: true,
+    word: 'by',
+    cell: (entry) => <CutText of={adderOf(entry)} />,
+  },
+];
 
+/** The time and the person, in a sentence. */
 const Added = ({ of, at }: { of: Noted; at: number }) => (
-  <span title={`${dateTime(at)}, by ${adderOf(of)}`}>
-    <Since at={at} />
-    <span class="note"> by {adderOf(of)}</span>
+  <span title={dateTime(at)}>
+    <Since at={at} /> by {adderOf(of)}
   </span>
 );
-
-const None = () => <span class="note nothing">–</span>;

@@ -1,13 +1,14 @@
 // Every account: the status of its contract, and a link to its page.
 import { Link, useLocation } from 'wouter-preact';
 import { bytes, date, percent } from '../format.ts';
+import { CutText } from '../forms/columns.tsx';
 import { ExportButtons, timeText } from '../forms/export.tsx';
 import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
 import { Until } from '../relative_time.tsx';
-import { Badge, Button, type Column, Empty, Meter, Page, PagedTable } from '../ui/ui.ts';
+import { Badge, Button, type Column, Empty, Meter, Page, Table } from '../ui/ui.ts';
 import { ManyAccountsBar } from './accounts_many.tsx';
 import { NewAccountDialog } from './forms/account_form.tsx';
 import { type Account, accountFilters, accountStates } from './states.ts';
@@ -19,7 +20,7 @@ export function AccountsPage() {
   const list = useFilteredList('admin_list_accounts', {
     ...{ key: 'name', sorts, sort: 'name', states: accountFilters },
   });
-  const { pages, rows, sorting, selection, chosen } = list;
+  const { pages, table, selection, chosen } = list;
   const { dialog, open, openLinked } = useDialog({
     create: (close) => (
       <NewAccountDialog
@@ -49,8 +50,9 @@ export function AccountsPage() {
         bar={<ManyAccountsBar {...{ chosen, selection, open }} />}
         {...{ list }}
       >
-        <PagedTable
-          {...{ pages, rows, sorting, selection, columns }}
+        <Table
+          {...table}
+          columns={columns}
           caption="Accounts"
           one="account"
           many="accounts"
@@ -73,8 +75,9 @@ const columns: Column<Account>[] = [
     heading: 'Account',
     names: true,
     sort: 'name',
+    cut: true,
     cell: ({ name }) => (
-      <Link class="account-name" title={name} href={paths.operator.account(name)}>
+      <Link title={name} href={paths.operator.account(name)}>
         {name}
       </Link>
     ),
@@ -82,13 +85,15 @@ const columns: Column<Account>[] = [
   {
     heading: 'Plan',
     sort: 'plan',
-    long: true,
-    cell: ({ plan }) => <span title={plan}>{plan}</span>,
+    grows: true,
+    rank: 2,
+    cell: ({ plan }) => <CutText of={plan} />,
   },
   { heading: 'State', cell: (account) => <AccountState of={account} /> },
   {
     heading: 'This period',
     sort: 'usage',
+    needs: 13,
     cell: ({ name, period, limit_bytes }) => (
       <UsageMeter name={name} usage={period.usage} limit={limit_bytes} />
     ),
@@ -96,11 +101,14 @@ const columns: Column<Account>[] = [
   {
     heading: 'Contract ends',
     sort: 'expiry',
-    cell: ({ expiry }) => (
-      <>
-        <Until at={expiry} /> <span class="note">{date(expiry)}</span>
-      </>
-    ),
+    word: 'ends',
+    rank: 1,
+    cell: ({ expiry }) => <Until at={expiry} />,
+  },
+  {
+    heading: 'End date',
+    rank: 3,
+    cell: ({ expiry }) => date(expiry),
   },
 ];
 

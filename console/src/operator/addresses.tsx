@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
 import type { ResponseOf } from '../api/api.ts';
 import { useRead } from '../api/reading.ts';
+import { CutText } from '../forms/columns.tsx';
 import { useTypedState } from '../forms/list_state.ts';
 import { addressOf, paths } from '../paths.ts';
 import { Until } from '../relative_time.tsx';
@@ -143,7 +144,7 @@ const overrideColumns: Column<Uses['overrides'][number]>[] = [
     cell: (entry) => <Link href={rowIn('dns', entry)}>{entry.account}</Link>,
   },
   ipColumn,
-  { heading: 'Hostname', long: true, cell: ({ hostname }) => <span>{hostname}</span> },
+  { heading: 'Hostname', cut: true, cell: ({ hostname }) => <CutText of={hostname} /> },
   {
     heading: 'On server',
     cell: ({ server }) => <Link href={paths.operator.server(server)}>{server}</Link>,

@@ -2,11 +2,11 @@
 import { Link } from 'wouter-preact';
 import type { ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
-import { bytes, count, dateTime } from '../format.ts';
+import { bytes, columnBytes, count, dateTime } from '../format.ts';
 import { FormDialog, type OpenDialog, useDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
 import { Since } from '../relative_time.tsx';
-import { Button, Card, type Column, Loaded, Table, Unread } from '../ui/ui.ts';
+import { Card, type Column, Loaded, type RowAction, Table, Unread } from '../ui/ui.ts';
 
 type Held = ResponseOf<'admin_list_held_usage'>[number];
 
@@ -35,7 +35,7 @@ export function HeldUsage({ server }: { server?: string }) {
                   columns={columns}
                   rows={rows}
                   keyOf={({ id }) => id}
-                  actions={(batch) => <Judging of={batch} open={open} />}
+                  actions={(batch) => judging(batch, open)}
                 />
               )}
             </Loaded>
@@ -58,8 +58,8 @@ const columns: Column<Held>[] = [
     cell: ({ server }) => <Link href={paths.operator.server(server)}>{server}</Link>,
   },
   { heading: 'Received', cell: ({ received_at }) => <Since at={received_at} /> },
-  { heading: 'Bytes', numeric: true, cell: (batch) => bytes(batch.bytes) },
-  { heading: 'Plausible', numeric: true, cell: (batch) => bytes(batch.plausible_bytes) },
+  { heading: 'Bytes', numeric: true, cell: (batch) => columnBytes(batch.bytes) },
+  { heading: 'Plausible', numeric: true, cell: (batch) => columnBytes(batch.plausible_bytes) },
   {
     heading: 'Traffic of',
     cell: ({ oldest_at, newest_at }) => (
@@ -78,7 +78,7 @@ function accountsOf({ accounts, account_count }: Held): string {
   return [...shares, ...(others > 0 ? [count(others, 'other')] : [])].join(', ');
 }
 
-function Judging({ of: batch, open }: { of: Held; open: OpenDialog }) {
+function judging(batch: Held, open: OpenDialog): RowAction[] {
   const { id, node } = batch;
   const what = `${bytes(batch.bytes)} of ${node}`;
   const accept = async () => {
@@ -89,38 +89,32 @@ function Judging({ of: batch, open }: { of: Held; open: OpenDialog }) {
     await change('admin_remove_held_usage', { path: { id } });
     return `${what} discarded.`;
   };
-  return (
-    <>
-      <Button
-        onClick={() =>
-          open((close) => (
-            <FormDialog title={`Accept ${what}?`} verb="Bill it" onSubmit={accept} onClose={close}>
-              <p>
-                <strong>It counts for {accountsOf(batch)}</strong>, in the hours that it names.
-                Limits apply at once: an account that goes over its limit is refused.
-              </p>
-            </FormDialog>
-          ))
-        }
-      >
-        Accept …
-      </Button>
-      <Button
-        onClick={() =>
-          open((close) => (
-            <FormDialog
-              title={`Discard ${what}?`}
-              verb="Discard it"
-              onSubmit={discard}
-              onClose={close}
-            >
-              <p>It is never billed. This can’t be undone. The audit log keeps the totals.</p>
-            </FormDialog>
-          ))
-        }
-      >
-        Discard …
-      </Button>
-    </>
-  );
+  return [
+    {
+      ...{ text: 'Accept …', label: `Accept ${what}`, isWritten: true },
+      onSelect: () =>
+        open((close) => (
+          <FormDialog title={`Accept ${what}?`} verb="Bill it" onSubmit={accept} onClose={close}>
+            <p>
+              <strong>It counts for {accountsOf(batch)}</strong>, in the hours that it names. Limits
+              apply at once: an account that goes over its limit is refused.
+            </p>
+          </FormDialog>
+        )),
+    },
+    {
+      ...{ text: 'Discard …', label: `Discard ${what}`, isWritten: true },
+      onSelect: () =>
+        open((close) => (
+          <FormDialog
+            title={`Discard ${what}?`}
+            verb="Discard it"
+            onSubmit={discard}
+            onClose={close}
+          >
+            <p>It is never billed. This can’t be undone. The audit log keeps the totals.</p>
+          </FormDialog>
+        )),
+    },
+  ];
 }

@@ -7,6 +7,7 @@ import { paths } from '../paths.ts';
 import { Since, Until } from '../relative_time.tsx';
 import {
   Badge,
+  Button,
   Card,
   type Column,
   DescriptionList,
@@ -18,7 +19,7 @@ import {
   Table,
 } from '../ui/ui.ts';
 import { HistoryCard } from './history.tsx';
-import { NodeActions } from './nodes_table.tsx';
+import { nodeActions } from './nodes_table.tsx';
 import { lagText, type Node, nodeState } from './states.ts';
 
 export function NodePage({ id }: { id: number }) {
@@ -29,7 +30,14 @@ export function NodePage({ id }: { id: number }) {
     <Page
       title={node ? `${node.name} of ${node.server}` : 'Node'}
       note={<Link href={paths.operator.nodes}>All nodes</Link>}
-      actions={node && <NodeActions node={node} all={nodes.data ?? []} open={open} ofPage />}
+      actions={
+        node &&
+        nodeActions(node, nodes.data ?? [], open).map(({ text, icon, onSelect }) => (
+          <Button key={text} onClick={onSelect} {...(icon && { icon })}>
+            {text}
+          </Button>
+        ))
+      }
     >
       <Loaded of={nodes} what="the node">
         {() => (node ? <Known node={node} /> : <Unknown />)}

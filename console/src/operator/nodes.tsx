@@ -12,7 +12,6 @@ import {
   Card,
   type Column,
   Empty,
-  IconButton,
   isOneOf,
   Loaded,
   optionsIn,
@@ -115,15 +114,15 @@ function Invites() {
               columns={inviteColumns}
               rows={all}
               keyOf={({ id }) => id}
-              actions={({ id, server }) => (
-                <IconButton
-                  icon="remove"
-                  label={`Cancel the invitation for ${server}`}
-                  onClick={() =>
-                    open((close) => <TakeBack id={id} server={server} onClose={close} />)
-                  }
-                />
-              )}
+              actions={({ id, server }) => [
+                {
+                  text: 'Cancel',
+                  label: `Cancel the invitation for ${server}`,
+                  icon: 'remove',
+                  onSelect: () =>
+                    open((close) => <TakeBack id={id} server={server} onClose={close} />),
+                },
+              ]}
             />
           )
         }

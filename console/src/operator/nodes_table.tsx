@@ -4,7 +4,7 @@ import { change } from '../api/reading.ts';
 import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
 import { Since, Until } from '../relative_time.tsx';
-import { Badge, Button, type Column, Table } from '../ui/ui.ts';
+import { Badge, type Column, type RowAction, Table } from '../ui/ui.ts';
 import { lagText, type Node, nodeState, othersOfServer } from './states.ts';
 
 interface NodesTableProps {
@@ -28,41 +28,29 @@ export function NodesTable({ of, all = of, open, ofServer = false }: NodesTableP
       columns={columns.filter(({ heading }) => !omittedColumns.has(heading))}
       rows={of}
       keyOf={({ id }) => id}
-      actions={(node) => <NodeActions node={node} all={all} open={open} />}
+      nameOf={({ name }) => name}
+      actions={(node) => nodeActions(node, all, open)}
     />
   );
 }
 
-interface NodeActionsProps {
-  node: Node;
-  all: readonly Node[];
-  open: OpenDialog;
-  /** Whether the actions are for a whole page, not for a row. */
-  ofPage?: boolean;
-}
-
-export function NodeActions({ node, all, open, ofPage = false }: NodeActionsProps) {
+/** The actions on a node, of its row or of its page. */
+export function nodeActions(node: Node, all: readonly Node[], open: OpenDialog): RowAction[] {
   const others = othersOfServer(node, all);
   const isDrained = node.drained_at !== null;
   const Drain = isDrained ? UndrainNode : DrainNode;
-  const actions = [
+  return [
     {
+      text: isDrained ? 'Undrain' : 'Drain',
       icon: isDrained ? 'resume' : 'pause',
-      verb: isDrained ? 'Undrain' : 'Drain',
-      onClick: () => open((close) => <Drain {...{ node, others }} onClose={close} />),
+      isWritten: true,
+      onSelect: () => open((close) => <Drain {...{ node, others }} onClose={close} />),
     },
     {
-      icon: 'remove',
-      verb: 'Revoke',
-      onClick: () => open((close) => <RevokeNode {...{ node, others }} onClose={close} />),
+      ...{ text: 'Revoke', icon: 'remove', isWritten: true },
+      onSelect: () => open((close) => <RevokeNode {...{ node, others }} onClose={close} />),
     },
-  ] as const;
-  return actions.map(({ verb, icon, onClick }) => (
-    <Button key={verb} onClick={onClick} {...(ofPage ? { icon } : { kind: 'quiet' })}>
-      {verb}
-      <span class="visually-hidden"> {node.name}</span>
-    </Button>
-  ));
+  ];
 }
 
 const certificate = 'Certificate ends';
@@ -112,7 +100,8 @@ const columns: Column<Node>[] = [
   {
     heading: 'Applied up to',
     numeric: true,
-    minor: true,
+    rank: 3,
+    word: 'up to',
     cell: ({ applied_revision }) => applied_revision,
   },
   { heading: 'Seen', cell: ({ seen_at }) => <Since at={seen_at} /> },

@@ -6,17 +6,7 @@ import { count } from '../format.ts';
 import { FormDialog, OfRecord, useDialog } from '../forms/form_dialog.tsx';
 import { NameField } from '../forms/name_field.tsx';
 import { addressOf, paths } from '../paths.ts';
-import {
-  Button,
-  Card,
-  type Column,
-  IconButton,
-  LinesField,
-  Loaded,
-  Page,
-  Table,
-  textOf,
-} from '../ui/ui.ts';
+import { Button, Card, type Column, LinesField, Loaded, Page, Table, textOf } from '../ui/ui.ts';
 
 type Scheme = ResponseOf<'admin_list_port_schemes'>[number];
 type Bases = Scheme['bases'];
@@ -48,23 +38,20 @@ export function PortSchemesPage() {
               columns={columns}
               rows={all}
               keyOf={({ name }) => name}
-              actions={(scheme) => (
-                <>
-                  <IconButton
-                    icon="edit"
-                    label={`Change ${scheme.name}`}
-                    onClick={() => openLinked('change', scheme.name)}
-                  />
-                  <IconButton
-                    icon="remove"
-                    label={`Remove ${scheme.name}`}
-                    disabledReason={whyStays(scheme)}
-                    onClick={() =>
-                      open((close) => <RemoveScheme name={scheme.name} onClose={close} />)
-                    }
-                  />
-                </>
-              )}
+              actions={(scheme) => [
+                {
+                  text: 'Change',
+                  icon: 'edit',
+                  onSelect: () => openLinked('change', scheme.name),
+                },
+                {
+                  text: 'Remove',
+                  icon: 'remove',
+                  disabledReason: whyStays(scheme),
+                  onSelect: () =>
+                    open((close) => <RemoveScheme name={scheme.name} onClose={close} />),
+                },
+              ]}
             />
           )}
         </Loaded>

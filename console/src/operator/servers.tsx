@@ -5,6 +5,7 @@ import { useAddressState, useAddressStates } from '../address.ts';
 import type { Given } from '../api/api.ts';
 import { useRead } from '../api/reading.ts';
 import { country } from '../format.ts';
+import { CutText } from '../forms/columns.tsx';
 import { ExportButtons, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { useList } from '../forms/list.ts';
@@ -22,9 +23,9 @@ import {
   optionsIn,
   optionsOf,
   Page,
-  PagedTable,
   SearchField,
   SelectField,
+  Table,
   together,
   Unread,
 } from '../ui/ui.ts';
@@ -111,7 +112,7 @@ function Servers({ open }: Pick<ReturnType<typeof useDialog>, 'open'>) {
   const of = useServerFilters();
   const { sorting, query: order } = useSorting(sorts, 'name');
   const query = { ...order, ...of.query };
-  const { pages, rows, selection, chosen } = useList('admin_list_servers', 'name', query);
+  const { pages, table, selection, chosen } = useList('admin_list_servers', 'name', query);
   return (
     <Loaded of={pages.rows} what="the servers">
       {() =>
@@ -123,12 +124,12 @@ function Servers({ open }: Pick<ReturnType<typeof useDialog>, 'open'>) {
               <Filters of={of} />
               <ManyServersBar {...{ chosen, selection, open }} />
             </div>
-            <PagedTable
+            <Table
+              {...table}
+              {...{ columns, sorting }}
               caption="Servers of the network"
-              columns={columns}
               keyOf={({ name }) => name}
               buttons={<ExportButtons name="servers" of={pages} {...{ header, cells }} />}
-              {...{ pages, rows, sorting, selection }}
             />
           </>
         )
@@ -214,21 +215,32 @@ const columns: Column<Server>[] = [
     sort: 'name',
     cell: ({ name }) => <Link href={paths.operator.server(name)}>{name}</Link>,
   },
-  { heading: 'Hostname', minor: true, cell: ({ hostname }) => hostname },
+  {
+    heading: 'Hostname',
+    grows: true,
+    needs: 14,
+    rank: 3,
+    cell: ({ hostname }) => <CutText of={hostname} />,
+  },
   {
     heading: 'Place',
     sort: 'title',
-    cell: ({ title, country: land }) => (
-      <span class="place-name">{`${title}, ${country(land)}`}</span>
-    ),
+    cut: true,
+    cell: ({ title, country: land }) => <CutText of={`${title}, ${country(land)}`} />,
   },
   {
     heading: 'Services',
-    long: true,
-    cell: ({ services: offered }) => <span>{offered.join(', ')}</span>,
+    cut: true,
+    rank: 1,
+    cell: ({ services: offered }) => <CutText of={offered.join(', ')} />,
   },
-  { heading: 'Port schemes', minor: true, cell: ({ port_schemes }) => port_schemes.join(', ') },
-  { heading: 'Exit IPs', sort: 'ip_count', cell: ({ exits }) => <Exits of={exits} /> },
+  {
+    heading: 'Port schemes',
+    cut: true,
+    rank: 4,
+    cell: ({ port_schemes }) => <CutText of={port_schemes.join(', ')} />,
+  },
+  { heading: 'Exit IPs', sort: 'ip_count', needs: 9, cell: ({ exits }) => <Exits of={exits} /> },
   {
     heading: 'Nodes',
     sort: 'nodes',

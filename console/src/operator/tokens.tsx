@@ -7,7 +7,7 @@ import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
 import { FormDialog, MakerDialog, useDialog } from '../forms/form_dialog.tsx';
 import { NameField } from '../forms/name_field.tsx';
 import { RevokeBar } from '../tokens/revoke.tsx';
-import { Button, type Column, Page, PagedTable, RowButton, ShownOnce, textOf } from '../ui/ui.ts';
+import { Button, type Column, Page, ShownOnce, Table, textOf } from '../ui/ui.ts';
 
 type Token = ResponseOf<'admin_list_tokens'>[number];
 
@@ -18,7 +18,7 @@ export function TokensPage() {
   const list = useFilteredList('admin_list_tokens', {
     ...{ key: 'id', sorts, sort: 'name', states, canEnd: false },
   });
-  const { pages, rows, sorting, selection, chosen } = list;
+  const { pages, table, selection, chosen } = list;
   const { dialog, open, openLinked } = useDialog({
     create: (close) => <NewToken onClose={close} />,
   });
@@ -47,20 +47,20 @@ export function TokensPage() {
         }
         {...{ list }}
       >
-        <PagedTable
-          {...{ pages, rows, sorting, selection, columns }}
+        <Table
+          {...table}
+          columns={columns}
           caption="Operator tokens"
           one="token"
           many="tokens"
           keyOf={({ id }) => id}
           nameOf={({ name }) => name}
-          actions={(token) => (
-            <RowButton
-              verb="Revoke"
-              of={token.name}
-              onClick={() => open((close) => <RevokeToken token={token} onClose={close} />)}
-            />
-          )}
+          actions={(token) => [
+            {
+              ...{ text: 'Revoke', isWritten: true },
+              onSelect: () => open((close) => <RevokeToken token={token} onClose={close} />),
+            },
+          ]}
           buttons={<ExportButtons name="operator-tokens" of={pages} {...{ header, cells }} />}
         />
       </FilteredList>
@@ -79,6 +79,7 @@ const columns: Column<Token>[] = [
     heading: 'Operator',
     names: true,
     sort: 'name',
+    grows: true,
     cell: ({ name }) => <CutText of={name} />,
   },
   createdColumn,

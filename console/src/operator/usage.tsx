@@ -19,10 +19,10 @@ import {
   type Column,
   Empty,
   Loaded,
-  LongTable,
   Page,
   SearchField,
   Stat,
+  Table,
 } from '../ui/ui.ts';
 import { byDirection } from '../usage/over_time.tsx';
 import '../style/usage.css';
@@ -45,8 +45,20 @@ export function UsagePage() {
   const pages = usePages('admin_list_usage', {
     query: {},
     limit: 1000,
-    all: true,
+    upTo: Number.POSITIVE_INFINITY,
   });
+  /** The accounts that are shown: the first of those that match. */
+  const partOf = (matches: readonly AccountUsage[], total: number) => {
+    const shown = Math.max(Number(maxRows) || 0, rowsAtOnce);
+    return {
+      rows: matches.slice(0, shown),
+      pages: {
+        ...{ total, found: matches.length, hasMore: shown < matches.length },
+        ...{ isReading: false, isOld: false },
+        readMore: () => setMaxRows(String(shown + rowsAtOnce)),
+      },
+    };
+  };
   const save = () => {
     const rows = (pages.rows.data ?? []).map(({ account, period, usage, limit, over_limit }) => [
       account,
@@ -91,16 +103,11 @@ export function UsagePage() {
               {all.length === 0 ? (
                 <Empty title="No accounts yet" />
               ) : (
-                <LongTable
+                <Table
                   caption="Usage of accounts in the current period"
-                  sorting={sorting}
-                  filter={settled}
-                  columns={columns}
-                  rows={ordered(all, settled, query)}
+                  {...{ columns, sorting }}
+                  {...partOf(ordered(all, settled, query), all.length)}
                   keyOf={({ account }) => account}
-                  all={all.length}
-                  maxRows={Number(maxRows)}
-                  onMore={(rowCount) => setMaxRows(String(rowCount))}
                   one="account"
                   many="accounts"
                 />
@@ -113,6 +120,7 @@ export function UsagePage() {
   );
 }
 
+const rowsAtOnce = 200;
 const daysShown = 90;
 
 /** The traffic of the whole network, including what is no longer billed to an account. */
@@ -179,6 +187,7 @@ const columns: Column<AccountUsage>[] = [
   {
     heading: 'Usage',
     sort: 'usage',
+    needs: 13,
     cell: ({ account, usage, limit }) => <UsageMeter name={account} usage={usage} limit={limit} />,
   },
   {
@@ -191,6 +200,7 @@ const columns: Column<AccountUsage>[] = [
   {
     heading: 'Period',
     sort: 'period',
+    rank: 1,
     cell: ({ period }) => periodText(period),
   },
 ];

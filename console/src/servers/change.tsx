@@ -51,8 +51,7 @@ async function removeServer(scope: Scope, { server, limit_bytes }: Removed) {
   notify(`${server} removed from the contract.`, undoBy(back));
 }
 
-/** `words`: the full text, where no row names the server. */
-export function AddButton({ server, words }: { server: string; words?: string }) {
+export function AddButton({ server }: { server: string }) {
   const scope = useScope();
   const [busy, setBusy] = useState(false);
   const press = async () => {
@@ -65,10 +64,9 @@ export function AddButton({ server, words }: { server: string; words?: string })
       icon="plus"
       busy={busy}
       disabledReason={scope.readOnlyReason}
-      aria-label={words ?? `Add ${server} to the contract`}
       onClick={busy ? undefined : () => void press()}
     >
-      {words ?? 'Add'}
+      Add to the contract
     </Button>
   );
 }

@@ -30,7 +30,12 @@ export function ServerList({ places, filters }: ServerListProps) {
   const { flags, account, base } = useScope();
   const { dialog, open } = useDialog();
   const { view, query, change } = filters;
-  const { pages, rows, selection, chosen } = useList('console_list_network', 'server', query, base);
+  const { pages, rows, table, selection, chosen } = useList(
+    'console_list_network',
+    'server',
+    query,
+    { base, canSelect: flags.admin },
+  );
   const counts = places && countsOf(places);
   return (
     <Card title="List of servers">
@@ -59,10 +64,8 @@ export function ServerList({ places, filters }: ServerListProps) {
             <>
               {flags.admin && <ManyServersBar {...{ chosen, selection, open }} />}
               <ServersTable
-                pages={pages}
-                rows={rows}
+                {...table}
                 sorting={filters.sorting}
-                selection={flags.admin ? selection : undefined}
                 view={view}
                 open={open}
                 buttons={

@@ -144,7 +144,7 @@ function Other({ row }: { row: NetworkServer }) {
         <p class="note">You can’t add it yourself. Ask your provider.</p>
       ) : flags.admin ? (
         <div class="actions">
-          <AddButton server={row.server} words="Add to the contract" />
+          <AddButton server={row.server} />
         </div>
       ) : (
         <p class="note">An admin of your account can add it.</p>

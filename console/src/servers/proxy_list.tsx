@@ -44,7 +44,7 @@ export function ProxyList({ places, onClose }: ProxyListProps) {
   const pages = usePages('console_list_servers', {
     query: { sort: 'name', country, service: service as 'proxy' },
     limit: serversOfPage,
-    all: wanted !== 'first',
+    upTo: wanted === 'first' ? 0 : Number.POSITIVE_INFINITY,
     base,
   });
   const servers = pages.rows.data ?? [];

@@ -1,28 +1,26 @@
 // The servers as a table, with actions for those who may change the contract.
 import { Link } from 'wouter-preact';
 import { type Scope, useScope } from '../api/scope.ts';
-import { bytes, country } from '../format.ts';
+import { explain } from '../api/sentences.ts';
+import { bytes, columnBytes, country } from '../format.ts';
+import { CutText } from '../forms/columns.tsx';
 import type { OpenDialog } from '../forms/form_dialog.tsx';
 import { Since } from '../relative_time.tsx';
 import '../style/lists.css';
 import {
   Badge,
-  Button,
   type Column,
-  IconButton,
-  PagedTable,
-  type PagedTableProps,
+  type ListProps,
+  notifyError,
+  type RowAction,
+  Table,
 } from '../ui/ui.ts';
-import { AddButton, RemoveDialog } from './change.tsx';
+import { addServer, RemoveDialog } from './change.tsx';
 import type { View } from './filters.ts';
 import { LimitDialog } from './limit.tsx';
 import { type Exits, type NetworkServer, type OwnServer, summaryOf, toneOf } from './rows.ts';
 
-interface ServersTableProps
-  extends Pick<
-    PagedTableProps<NetworkServer>,
-    'pages' | 'rows' | 'sorting' | 'selection' | 'buttons'
-  > {
+interface ServersTableProps extends ListProps<NetworkServer> {
   view: View;
   open: OpenDialog;
 }
@@ -30,12 +28,12 @@ interface ServersTableProps
 export function ServersTable({ view, open, ...list }: ServersTableProps) {
   const scope = useScope();
   return (
-    <PagedTable<NetworkServer>
+    <Table<NetworkServer>
       {...list}
       caption="Servers"
       columns={columnsOf(scope, view)}
       keyOf={({ server }) => server}
-      {...(scope.flags.admin ? { actions: (row) => <Actions row={row} open={open} /> } : {})}
+      {...(scope.flags.admin ? { actions: (row) => actionsOn(row, scope, open) } : {})}
     />
   );
 }
@@ -51,10 +49,23 @@ function columnsOf({ isOperator, paths }: Scope, view: View): Array<Column<Netwo
     {
       heading: 'City',
       sort: 'place',
-      cell: ({ location }) => `${location.city}, ${country(location.country)}`,
+      cut: true,
+      cell: ({ location }) => <CutText of={`${location.city}, ${country(location.country)}`} />,
     },
-    { heading: 'Services', cell: ({ services }) => shortServices(services) },
-    { heading: 'Exit IPs', numeric: true, sort: 'ip_count', cell: ({ ip_count }) => ip_count },
+    {
+      heading: 'Services',
+      cut: true,
+      rank: 3,
+      cell: ({ services }) => <CutText of={shortServices(services)} />,
+    },
+    {
+      heading: 'Exit IPs',
+      numeric: true,
+      sort: 'ip_count',
+      rank: 2,
+      word: 'exit IPs',
+      cell: ({ ip_count }) => ip_count,
+    },
   ];
   if (view === 'others') return columns;
   return [
@@ -68,13 +79,16 @@ function columnsOf({ isOperator, paths }: Scope, view: View): Array<Column<Netwo
       heading: 'This period',
       numeric: true,
       sort: 'current',
-      cell: ({ own: entry }) => entry && bytes(entry.current),
+      word: 'this period',
+      cell: ({ own: entry }) => entry && columnBytes(entry.current),
     },
     {
       heading: '30 days',
       numeric: true,
       sort: 'last_30_days',
-      cell: ({ own: entry }) => entry && bytes(entry.last_30_days),
+      rank: 1,
+      word: 'in 30 days',
+      cell: ({ own: entry }) => entry && columnBytes(entry.last_30_days),
     },
     ...(isOperator ? limitColumns : []),
   ];
@@ -85,6 +99,8 @@ const limitColumns: Array<Column<NetworkServer>> = [
   {
     heading: 'Own limit',
     sort: 'limit_bytes',
+    rank: 2,
+    word: 'limit',
     cell: ({ own: entry }) =>
       entry && (
         <span class="badges">
@@ -96,6 +112,8 @@ const limitColumns: Array<Column<NetworkServer>> = [
   {
     heading: 'Added',
     sort: 'added_at',
+    rank: 4,
+    word: 'added',
     cell: ({ own: entry }) => entry && <Since at={entry.added_at} />,
   },
 ];
@@ -112,37 +130,38 @@ export function ServerStatus({ of }: { of: { nodes: OwnServer['nodes']; exits: E
   return <Badge tone={toneOf[state]}>{text}</Badge>;
 }
 
-function Actions({
-  row: { own: entry, server, can_add, limit_bytes, ip_count },
-  open,
-}: {
-  row: NetworkServer;
-  open: OpenDialog;
-}) {
-  const { isOperator, readOnlyReason } = useScope();
+function actionsOn(row: NetworkServer, scope: Scope, open: OpenDialog): RowAction[] {
+  const { own: entry, server, can_add, limit_bytes, ip_count } = row;
+  const { isOperator, readOnlyReason: disabledReason } = scope;
   const limit = () =>
     open((close) => (
       <LimitDialog server={server} own={entry} formerLimit={limit_bytes} onClose={close} />
     ));
   if (entry) {
     const removed = { server, limit_bytes: entry.limit_bytes, ip_count };
-    return (
-      <>
-        {isOperator && <IconButton icon="edit" label={`Own limit of ${server}`} onClick={limit} />}
-        <IconButton
-          icon="remove"
-          label={`Remove ${server} from the contract`}
-          disabledReason={readOnlyReason}
-          onClick={() => open((close) => <RemoveDialog server={removed} onClose={close} />)}
-        />
-      </>
-    );
+    const remove = () => open((close) => <RemoveDialog server={removed} onClose={close} />);
+    return [
+      ...(isOperator
+        ? [
+            {
+              ...{ text: 'Own limit', label: `Own limit of ${server}` },
+              ...{ icon: 'edit' as const, onSelect: limit },
+            },
+          ]
+        : []),
+      {
+        ...{ text: 'Remove', label: `Remove ${server} from the contract`, icon: 'remove' },
+        ...{ disabledReason, onSelect: remove },
+      },
+    ];
   }
-  if (!can_add) return null;
-  if (!isOperator) return <AddButton server={server} />;
-  return (
-    <Button icon="plus" aria-label={`Add ${server} to the contract`} onClick={limit}>
-      Add …
-    </Button>
-  );
+  if (!can_add) return [];
+  const add = () =>
+    void addServer(scope, server).catch((error: unknown) => notifyError(explain(error).sentence));
+  return [
+    {
+      ...{ text: isOperator ? 'Add …' : 'Add', label: `Add ${server} to the contract` },
+      ...{ isWritten: true, disabledReason, onSelect: isOperator ? limit : add },
+    },
+  ];
 }

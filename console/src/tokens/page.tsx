@@ -18,7 +18,7 @@ export function TokensPage() {
   const list = useFilteredList('console_list_tokens', {
     ...{ key: 'id', sorts, sort: '-id', states, base },
   });
-  const { pages, rows, sorting, selection, chosen } = list;
+  const { pages, rows, table, selection, chosen } = list;
   const { dialog, open, openLinked } = useDialog({
     create: (close) => <NewApiTokenDialog onClose={close} />,
   });
@@ -51,7 +51,8 @@ export function TokensPage() {
         {...{ list }}
       >
         <TokenTable
-          {...{ pages, rows, sorting, selection, open }}
+          {...table}
+          open={open}
           buttons={<ExportButtons name="api-tokens" of={pages} {...{ header, cells }} />}
         />
         {rows.some(({ viewable }) => !viewable) && (

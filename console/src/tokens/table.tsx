@@ -3,17 +3,16 @@ import { CutText, createdColumn, lastUsedColumn } from '../forms/columns.tsx';
 import type { OpenDialog } from '../forms/form_dialog.tsx';
 import { now } from '../now.ts';
 import { Until } from '../relative_time.tsx';
-import { Badge, type Column, PagedTable, type PagedTableProps, RowButton } from '../ui/ui.ts';
+import { Badge, type Column, type ListProps, Table } from '../ui/ui.ts';
 import { type ApiToken, RevokeApiTokenDialog, ViewApiTokenDialog } from './form.tsx';
 
-interface TokenTableProps
-  extends Pick<PagedTableProps<ApiToken>, 'pages' | 'rows' | 'sorting' | 'selection' | 'buttons'> {
+interface TokenTableProps extends ListProps<ApiToken> {
   open: OpenDialog;
 }
 
 export function TokenTable({ open, ...list }: TokenTableProps) {
   return (
-    <PagedTable
+    <Table
       {...list}
       caption="API tokens of the account"
       one="token"
@@ -22,22 +21,21 @@ export function TokenTable({ open, ...list }: TokenTableProps) {
       keyOf={({ id }) => id}
       nameOf={({ name }) => name}
       isFaint={hasExpired}
-      actions={(token) => (
-        <span class="actions">
-          {token.viewable && (
-            <RowButton
-              verb="View"
-              of={token.name}
-              onClick={() => open((close) => <ViewApiTokenDialog token={token} onClose={close} />)}
-            />
-          )}
-          <RowButton
-            verb="Revoke"
-            of={token.name}
-            onClick={() => open((close) => <RevokeApiTokenDialog token={token} onClose={close} />)}
-          />
-        </span>
-      )}
+      actions={(token) => [
+        ...(token.viewable
+          ? [
+              {
+                ...{ text: 'View', isWritten: true },
+                onSelect: () =>
+                  open((close) => <ViewApiTokenDialog token={token} onClose={close} />),
+              },
+            ]
+          : []),
+        {
+          ...{ text: 'Revoke', isWritten: true },
+          onSelect: () => open((close) => <RevokeApiTokenDialog token={token} onClose={close} />),
+        },
+      ]}
     />
   );
 }
@@ -49,6 +47,7 @@ const columns: Array<Column<ApiToken>> = [
     heading: 'Name',
     names: true,
     sort: 'name',
+    grows: true,
     cell: ({ name }) => <CutText of={name} />,
   },
   {
@@ -59,6 +58,7 @@ const columns: Array<Column<ApiToken>> = [
   {
     heading: 'Expires',
     sort: 'expiry',
+    word: 'expires',
     cell: (token) =>
       hasExpired(token) ? <Badge tone="bad">expired</Badge> : <Until at={token.expiry} />,
   },

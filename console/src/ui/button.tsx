@@ -40,21 +40,6 @@ export function Button({
   );
 }
 
-interface RowButtonProps extends Omit<ButtonProps, 'kind' | 'children'> {
-  verb: string;
-  /** The name of the row. */
-  of: string;
-}
-
-/** A button of a row, whose name screen readers read. */
-export function RowButton({ verb, of, ...rest }: RowButtonProps) {
-  return (
-    <Button {...rest} kind="quiet" aria-label={`${verb} ${of}`}>
-      {verb}
-    </Button>
-  );
-}
-
 /** A button that is only an icon; `label` says what it does. */
 export function IconButton({
   icon,

@@ -5,18 +5,23 @@ import { Icon, type IconName } from './icon.tsx';
 
 export interface MenuItem {
   text: string;
-  icon: IconName;
+  icon?: IconName;
   danger?: boolean;
+  /** An item that is on or off; the menu stays open when it is selected. */
+  isChecked?: boolean;
+  /** The reason why it is disabled. */
+  disabledReason?: string | null | undefined;
   onSelect: () => void;
 }
 
 interface MenuProps {
   /** Names what the actions are for: "More for alice". */
   label: string;
-  items: MenuItem[];
+  icon?: IconName;
+  items: readonly MenuItem[];
 }
 
-export function Menu({ label, items }: MenuProps) {
+export function Menu({ label, icon = 'more', items }: MenuProps) {
   const id = useId();
   const menu = useRef<HTMLDivElement>(null);
   const opener = useRef<HTMLSpanElement>(null);
@@ -43,7 +48,7 @@ export function Menu({ label, items }: MenuProps) {
   return (
     <>
       <span ref={opener}>
-        <IconButton icon="more" label={label} popoverTarget={id} aria-haspopup="menu" />
+        <IconButton icon={icon} label={label} popoverTarget={id} aria-haspopup="menu" />
       </span>
       <div
         id={id}
@@ -56,18 +61,24 @@ export function Menu({ label, items }: MenuProps) {
         onToggle={(event) => setIsOpen(event.newState === 'open')}
         onKeyDown={move}
       >
-        {items.map(({ text, icon, danger, onSelect }) => (
+        {items.map(({ text, icon, danger, isChecked, disabledReason, onSelect }) => (
+          // biome-ignore lint/a11y/useAriaPropsSupportedByRole: checked items have the role for it
           <button
             key={text}
             type="button"
-            role="menuitem"
+            role={isChecked === undefined ? 'menuitem' : 'menuitemcheckbox'}
+            aria-checked={isChecked}
+            aria-disabled={disabledReason ? 'true' : undefined}
+            aria-description={disabledReason ?? undefined}
+            title={disabledReason ?? undefined}
             class={danger ? 'danger' : undefined}
             onClick={() => {
-              menu.current?.hidePopover();
+              if (disabledReason) return;
+              if (isChecked === undefined) menu.current?.hidePopover();
               onSelect();
             }}
           >
-            <Icon name={icon} /> {text}
+            {(icon || isChecked !== undefined) && <Icon name={icon ?? 'check'} />} {text}
           </button>
         ))}
       </div>

@@ -6,7 +6,7 @@ import type { RowKey, Selection } from './selection.ts';
 export function AllCheck({ selection, rows }: { selection: Selection; rows: number }) {
   const input = useRef<HTMLInputElement>(null);
   const { size } = selection.keys;
-  const isAll = rows > 0 && size === rows;
+  const isAll = rows > 0 && size >= rows;
   useEffect(() => {
     if (input.current) input.current.indeterminate = size > 0 && !isAll;
   }, [size, isAll]);

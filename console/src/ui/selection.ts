@@ -8,9 +8,24 @@ export interface Selection {
   /** Selects or deselects a row; with `isRange` all from the row that was last selected by hand. */
   set: (key: RowKey, isChosen: boolean, isRange: boolean) => void;
   setAll: (isChosen: boolean) => void;
+  /** The rows that match, if more than those shown can be selected. */
+  whole?: WholeList | undefined;
 }
 
-/** `keys`: those of the shown rows, in order. A row that is no longer shown is deselected. */
+/** All matches of a list, read to be selected. */
+export interface WholeList {
+  /** How many can be selected at once. */
+  rows: number;
+  /** Whether these are all. */
+  isAll: boolean;
+  isReading: boolean;
+  select: () => void;
+}
+
+/**
+ * `keys`: those of the rows that can be selected, in order. A row that is no longer among them is
+ * deselected.
+ */
 export function useSelection(keys: readonly RowKey[]): Selection {
   const [chosen, setChosen] = useState<ReadonlySet<RowKey>>(new Set());
   const anchor = useRef<RowKey>();

@@ -1,7 +1,7 @@
-// The actions on a user: a button for a new token, and a menu with the others.
+// The actions on a user: a button for a new token, and the others in a menu.
 import { useScope } from '../api/scope.ts';
 import type { OpenDialog, OpenLinked } from '../forms/form_dialog.tsx';
-import { IconButton, Menu, type MenuItem } from '../ui/ui.ts';
+import type { RowAction } from '../ui/ui.ts';
 import {
   EndSessionsDialog,
   EraseDialog,
@@ -17,59 +17,54 @@ import { useHasVpn, VpnProfileDialog } from './vpn_profile.tsx';
 type UserDialog = typeof InviteDialog;
 
 interface UserActionsProps {
-  user: User;
   open: OpenDialog;
   openLinked: OpenLinked;
 }
 
-export function UserActions({ user, open, openLinked }: UserActionsProps) {
+/** The actions on each user. */
+export function useUserActions({ open, openLinked }: UserActionsProps) {
   const scope = useScope();
   const { flags, isOperator, readOnlyReason } = scope;
   const { hasVpn } = useHasVpn(scope);
-  const { name, active, sign_in } = user;
-  const hasSignIn =
-    sign_in.has_password ||
-    sign_in.second_factor ||
-    sign_in.sessions > 0 ||
-    sign_in.invited_until !== null;
-  const show = (Shown: UserDialog) => () => open((close) => <Shown user={user} onClose={close} />);
-  const item = (
-    text: string,
-    icon: MenuItem['icon'],
-    Shown: UserDialog,
-    danger = false,
-  ): MenuItem => ({ text, icon, danger, onSelect: show(Shown) });
-  const items = [
-    flags.admin && {
-      text: 'Change',
-      icon: 'edit' as const,
-      onSelect: () => openLinked('change', name),
-    },
-    hasVpn &&
-      active &&
-      user.flags.proxy &&
-      !readOnlyReason &&
-      item('VPN profile', 'lock', VpnProfileDialog),
-    flags.admin && active && item('Invite to sign in', 'link', InviteDialog),
-    isOperator && active && item('Sign-in link', 'lock', SignInLinkDialog),
-    item('Invalidate all tokens', 'tokens', InvalidateTokensDialog, true),
-    flags.admin &&
-      sign_in.sessions > 0 &&
-      item('End all sessions', 'leave', EndSessionsDialog, true),
-    flags.admin && hasSignIn && item('Reset the sign-in', 'lock', ResetSignInDialog, true),
-    isOperator && item('Erase the person', 'remove', EraseDialog, true),
-  ].filter((entry) => entry !== false);
-  return (
-    <span class="actions">
-      {!isOperator && active && user.flags.proxy && (
-        <IconButton
-          icon="tokens"
-          label={`New token for ${name}`}
-          disabledReason={readOnlyReason}
-          onClick={show(ProxyTokenDialog)}
-        />
-      )}
-      <Menu label={`More for ${name}`} items={items} />
-    </span>
-  );
+  return (user: User): RowAction[] => {
+    const { name, active, sign_in } = user;
+    const hasSignIn =
+      sign_in.has_password ||
+      sign_in.second_factor ||
+      sign_in.sessions > 0 ||
+      sign_in.invited_until !== null;
+    const show = (Shown: UserDialog) => () =>
+      open((close) => <Shown user={user} onClose={close} />);
+    const item = (
+      text: string,
+      icon: RowAction['icon'],
+      Shown: UserDialog,
+      danger = false,
+    ): RowAction => ({ text, icon, danger, inMenu: true, onSelect: show(Shown) });
+    return [
+      !isOperator &&
+        active &&
+        user.flags.proxy && {
+          ...{ text: 'New token', label: `New token for ${name}`, icon: 'tokens' as const },
+          ...{ disabledReason: readOnlyReason, onSelect: show(ProxyTokenDialog) },
+        },
+      flags.admin && {
+        ...{ text: 'Change', icon: 'edit' as const, inMenu: true },
+        onSelect: () => openLinked('change', name),
+      },
+      hasVpn &&
+        active &&
+        user.flags.proxy &&
+        !readOnlyReason &&
+        item('VPN profile', 'lock', VpnProfileDialog),
+      flags.admin && active && item('Invite to sign in', 'link', InviteDialog),
+      isOperator && active && item('Sign-in link', 'lock', SignInLinkDialog),
+      item('Invalidate all tokens', 'tokens', InvalidateTokensDialog, true),
+      flags.admin &&
+        sign_in.sessions > 0 &&
+        item('End all sessions', 'leave', EndSessionsDialog, true),
+      flags.admin && hasSignIn && item('Reset the sign-in', 'lock', ResetSignInDialog, true),
+      isOperator && item('Erase the person', 'remove', EraseDialog, true),
+    ].filter((action) => action !== false);
+  };
 }

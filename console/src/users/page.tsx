@@ -1,6 +1,7 @@
 // Users and tokens: the account's users, their permissions and sign-in, and tokens for proxies.
 import { useAddressState } from '../address.ts';
 import { useScope } from '../api/scope.ts';
+import { CutText } from '../forms/columns.tsx';
 import { ExportButtons, timeText } from '../forms/export.tsx';
 import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
@@ -16,11 +17,11 @@ import {
   isOneOf,
   optionsIn,
   Page,
-  PagedTable,
   SelectField,
+  Table,
   Unread,
 } from '../ui/ui.ts';
-import { UserActions } from './actions.tsx';
+import { useUserActions } from './actions.tsx';
 import { AddUserDialog, ChangeUserDialog, type User } from './form.tsx';
 import { userStates } from './groups.ts';
 import { InviteDialog } from './invite.tsx';
@@ -38,10 +39,18 @@ export function UsersPage() {
   const [flagText, setFlag] = useAddressState('flag');
   const flag = isOneOf(flagOptions, flagText) ? flagText : undefined;
   const list = useFilteredList('console_list_users', {
-    ...{ key: 'id', sorts, sort: 'id', states: userStates, canEnd: false, base },
+    ...{
+      key: 'id',
+      sorts,
+      sort: 'id',
+      states: userStates,
+      canEnd: false,
+      base,
+      canSelect: isAdmin,
+    },
     ...(flag ? { more: { flag } } : {}),
   });
-  const { pages, rows, sorting, selection, chosen } = list;
+  const { pages, rows, table, selection, chosen } = list;
   const { dialog, open, openLinked } = useDialog({
     add: (close) => {
       const invite = (user: User) => {
@@ -61,6 +70,7 @@ export function UsersPage() {
       );
     },
   });
+  const actionsOf = useUserActions({ open, openLinked });
   const add = (
     <Button kind="primary" icon="plus" onClick={() => openLinked('add')}>
       Add a user
@@ -98,18 +108,17 @@ export function UsersPage() {
         hasHead={isAdmin}
         {...{ list }}
       >
-        <PagedTable
-          {...{ pages, rows }}
+        <Table
+          {...table}
           caption="Users of the account"
           one="user"
           many="users"
           columns={columnsOf(ownName)}
           keyOf={({ id }) => id}
           nameOf={({ name }) => name}
-          sorting={isAdmin ? sorting : undefined}
-          selection={isAdmin ? selection : undefined}
+          {...(isAdmin ? {} : { sorting: undefined, choice: undefined })}
           isFaint={({ active }) => !active}
-          actions={(user) => <UserActions {...{ user, open, openLinked }} />}
+          actions={actionsOf}
           buttons={isAdmin && <ExportButtons name="users" of={pages} {...{ header, cells }} />}
         />
       </FilteredList>
@@ -138,16 +147,25 @@ const columnsOf = (ownName: string | undefined): Array<Column<User>> => [
     heading: 'User',
     names: true,
     sort: 'name',
-    cell: (user) => (
-      <span class="user-name" title={`${user.name}, ${user.display_name}`}>
-        {user.name} {user.name === ownName && <span class="note">(you)</span>}{' '}
-        {user.display_name !== user.name && <span class="note">{user.display_name}</span>}
+    cut: true,
+    cell: ({ name }) => (
+      <span title={name}>
+        {name} {name === ownName && <span class="note">(you)</span>}
       </span>
+    ),
+  },
+  {
+    heading: 'Display name',
+    grows: true,
+    rank: 2,
+    cell: ({ name, display_name }) => (
+      <CutText of={display_name === name ? '' : display_name} look="note" />
     ),
   },
   {
     heading: 'Permissions',
     sort: 'flags',
+    needs: 11,
     cell: ({ flags, active }) => (
       <span class="badges">
         {!active && <Badge tone="warn">inactive</Badge>}
@@ -160,16 +178,18 @@ const columnsOf = (ownName: string | undefined): Array<Column<User>> => [
       </span>
     ),
   },
-  { heading: 'Sign-in', long: true, cell: ({ sign_in }) => <SignIn {...sign_in} /> },
+  { heading: 'Sign-in', cut: true, rank: 1, cell: ({ sign_in }) => <SignIn {...sign_in} /> },
   {
     heading: 'Last sign-in',
     sort: 'last_sign_in_at',
+    word: 'signed in',
     cell: ({ sign_in }) => <Since at={sign_in.last_sign_in_at} />,
   },
   {
     heading: 'Sessions',
     numeric: true,
-    minor: true,
+    rank: 3,
+    word: 'sessions',
     cell: ({ sign_in }) => sign_in.sessions,
   },
 ];

@@ -92,15 +92,19 @@ function Sessions() {
             columns={columns}
             rows={list}
             keyOf={({ id }) => id}
+            nameOf={({ browser }) => browserInWords(browser)}
             actions={(ownSession) =>
-              !ownSession.current && (
-                <Button
-                  aria-label={`End the session of ${browserInWords(ownSession.browser)}`}
-                  onClick={() => open((close) => <EndDialog one={ownSession} onClose={close} />)}
-                >
-                  End
-                </Button>
-              )
+              ownSession.current
+                ? []
+                : [
+                    {
+                      text: 'End',
+                      label: `End the session of ${browserInWords(ownSession.browser)}`,
+                      isWritten: true,
+                      onSelect: () =>
+                        open((close) => <EndDialog one={ownSession} onClose={close} />),
+                    },
+                  ]
             }
           />
         )}

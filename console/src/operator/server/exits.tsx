@@ -5,17 +5,7 @@ import { country, dateTime } from '../../format.ts';
 import { FormDialog, OfRecord, useDialog } from '../../forms/form_dialog.tsx';
 import { Since } from '../../relative_time.tsx';
 import { VpnServices } from '../../servers/vpn.tsx';
-import {
-  Button,
-  Card,
-  type Column,
-  Empty,
-  IconButton,
-  Status,
-  Table,
-  TextField,
-  textOf,
-} from '../../ui/ui.ts';
+import { Button, Card, type Column, Empty, Status, Table, TextField, textOf } from '../../ui/ui.ts';
 
 type Server = ResponseOf<'admin_get_server'>;
 type Exit = Server['exit_ips'][number];
@@ -53,22 +43,20 @@ export function Exits({ server }: { server: Server }) {
           columns={hasVpn ? columns : columns.filter(({ heading }) => heading !== 'VPN')}
           rows={exit_ips}
           keyOf={({ ip }) => ip}
-          actions={(exit) => (
-            <>
-              <IconButton
-                icon="edit"
-                label={`Port base of ${exit.ip}`}
-                onClick={() => openLinked('exit', exit.ip)}
-              />
-              <IconButton
-                icon="remove"
-                label={`Remove ${exit.ip}`}
-                onClick={() =>
-                  open((close) => <RemoveExit server={name} exit={exit} onClose={close} />)
-                }
-              />
-            </>
-          )}
+          actions={(exit) => [
+            {
+              text: 'Port base',
+              label: `Port base of ${exit.ip}`,
+              icon: 'edit',
+              onSelect: () => openLinked('exit', exit.ip),
+            },
+            {
+              text: 'Remove',
+              icon: 'remove',
+              onSelect: () =>
+                open((close) => <RemoveExit server={name} exit={exit} onClose={close} />),
+            },
+          ]}
         />
       )}
       {dialog}

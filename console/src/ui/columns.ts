@@ -1,0 +1,84 @@
+// The columns of a table: how each is laid out, and which are shown in the room that there is.
+import type { ComponentChildren } from 'preact';
+
+export interface Column<T> {
+  heading: string;
+  cell: (row: T) => ComponentChildren;
+  /** Figures, aligned to the right. */
+  numeric?: boolean;
+  /** The cell that names the row. It is always shown. */
+  names?: boolean;
+  /** Text that is cut where the room ends. */
+  cut?: boolean;
+  /** The same; this column takes the room that all others leave. */
+  grows?: boolean;
+  /** Columns with a rank leave a narrow table, the highest rank first. */
+  rank?: number;
+  /** The room, in rem, without which it isn't worth showing. */
+  needs?: number;
+  /** Shown only when it is selected. */
+  isExtra?: boolean;
+  /** On a phone: the word before the value, where the value alone is unclear: "expires". */
+  word?: string;
+  /** The name of the order by this column, if the table can be sorted. */
+  sort?: string;
+}
+
+/** The columns that a person added or removed, as a text for the address, and its setter. */
+export interface ColumnChoice {
+  text: string;
+  set: (text: string) => void;
+}
+
+/** The parts of a column that decide whether it is shown. */
+type Fitting = Omit<Column<never>, 'cell'>;
+
+const needsOf = ({ needs, names, grows, cut }: Fitting) =>
+  needs ?? (names || grows ? 10 : cut ? 8 : 6.5);
+
+const partsOf = (text: string) => new Set(text.split(',').filter(Boolean));
+
+/** Whether a table with this choice and room for all its columns shows this one. */
+export function isWanted({ heading, names, isExtra }: Fitting, choice: string): boolean {
+  const parts = partsOf(choice);
+  return names || (isExtra ? parts.has(heading) : !parts.has(`-${heading}`));
+}
+
+/** The choice after this column was added or removed. */
+export function withColumn(column: Fitting, choice: string): string {
+  const { heading, isExtra } = column;
+  const parts = partsOf(choice);
+  const part = isExtra ? heading : `-${heading}`;
+  if (!parts.delete(part)) parts.add(part);
+  return [...parts].join(',');
+}
+
+/**
+ * The columns that are shown in `room` rem, in their order. An extra column that a person added
+ * stays, whatever its rank.
+ */
+export function columnsIn<C extends Fitting>(
+  columns: readonly C[],
+  choice: string,
+  room: number,
+): C[] {
+  const shown = new Set(columns.filter((column) => isWanted(column, choice)));
+  let needed = [...shown].reduce((sum, column) => sum + needsOf(column), 0);
+  const leaving = [...shown]
+    .filter(({ rank = 0, isExtra }) => rank > 0 && !isExtra)
+    .reverse()
+    .sort((a, b) => (b.rank ?? 0) - (a.rank ?? 0));
+  for (const column of leaving) {
+    if (needed <= room) break;
+    shown.delete(column);
+    needed -= needsOf(column);
+  }
+  return [...shown];
+}
+
+/**
+ * The widths of columns for a grid: each as wide as its content, cut texts down to nothing. The
+ * room that is left goes to the column that grows, or to all alike.
+ */
+export const gridOf = (columns: readonly Fitting[]) =>
+  columns.map(({ grows }) => (grows ? 'minmax(9rem, 1fr)' : 'auto')).join(' ');
