@@ -1,5 +1,5 @@
-// The table: on a wide screen as many columns as have room, on a phone a list of short cards. It can
-// be sorted, its rows selected, its columns selected, and it may be read page by page.
+// The table: on a wide screen as many columns as have room, on a phone a list of short cards. It
+// can be sorted, its rows and columns selected, and it may be read page by page.
 import type { ComponentChildren } from 'preact';
 import { Button, IconButton } from './button.tsx';
 import { Empty } from './card.tsx';

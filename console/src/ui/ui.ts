@@ -4,7 +4,7 @@ export * from './button.tsx';
 export * from './card.tsx';
 export * from './choice.tsx';
 export * from './chosen_bar.tsx';
-export type { Column, ColumnChoice } from './columns.ts';
+export type { Column } from './columns.ts';
 export * from './copy.tsx';
 export * from './date_field.tsx';
 export * from './dialog.tsx';
