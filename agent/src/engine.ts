@@ -11,6 +11,7 @@ import type { DecisionCounts } from './policy/decision_tally.ts';
 import type { LastUsed } from './policy/last_used.ts';
 import type { Listener, PolicySize } from './policy/policy.ts';
 import type { Position } from './policy/records.ts';
+import type { NameFailure } from './resolver.ts';
 import type { Unstored } from './store/unstored.ts';
 
 /** The parts that every engine is started with. */
@@ -66,6 +67,10 @@ export interface Stored {
 
 export interface Explanation {
   decision: Decision;
+  /** Why the allowed destination has no address. */
+  failure?: NameFailure;
+  /** The name of the allowed destination was not resolved in time. */
+  isUnresolved?: boolean;
   position: Position;
 }
 

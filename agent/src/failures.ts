@@ -34,7 +34,12 @@ export function statusOfFailure(failure: Failure): number {
   return failures[failure][0];
 }
 
+/** One sentence, without the final full stop. */
+export function sentenceOfFailure(failure: Failure): string {
+  return failures[failure][1];
+}
+
 /** The body of the response: one line of text. `sentence`: where an engine knows more or less. */
-export function bodyOfFailure(failure: Failure, sentence: string = failures[failure][1]): string {
+export function bodyOfFailure(failure: Failure, sentence = sentenceOfFailure(failure)): string {
   return `Exitward: ${sentence} (${failure}).\n`;
 }

@@ -11,7 +11,7 @@ import { nameServerIp, startNameServer } from './proxy_world.ts';
 /** Resolves a name for each line that it reads. */
 const script = `
   const [clock, resolver] = await Promise.all(
-    ['clock', 'embedded/resolver'].map((file) => import(\`${new URL('../src', import.meta.url)}/\${file}.ts\`)),
+    ['clock', 'resolver'].map((file) => import(\`${new URL('../src', import.meta.url)}/\${file}.ts\`)),
   );
   const names = new resolver.Resolver([], clock.systemClock);
   process.stdin.on('data', async () => {

@@ -86,6 +86,18 @@ test('an allowed connection is explained by the records that decided, exit and a
   });
 });
 
+test('a name that has no address, and one that was not resolved in time, are said to be', () => {
+  const plain = { ...requestOf(question), port: 11_001 };
+  expect(answerOf({ ...explained(plain), failure: 'unresolved' })).toMatchObject({
+    ...{ verdict: 'deny', status: 502, reason: 'unresolved', rule: 'authlist 9', user: 'alice' },
+    message: 'the name of the destination could not be resolved',
+  });
+  expect(answerOf({ ...explained(plain), isUnresolved: true })).toMatchObject({
+    verdict: 'allow',
+    message: expect.stringMatching(/^the connection is allowed; the name .* in time to check it$/),
+  });
+});
+
 test('a refused one is explained with its user, where that was clear', () => {
   const suspended: NodeRecord = {
     kind: 'contract',

@@ -1,7 +1,7 @@
 // Names to addresses: whom is asked, and for how long an answer is kept.
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../src/clock.ts';
-import { Resolver } from '../src/embedded/resolver.ts';
+import { Resolver } from '../src/resolver.ts';
 import { type Names, nameServerIp, startNameServer } from './proxy_world.ts';
 
 let steady = 0;

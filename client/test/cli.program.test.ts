@@ -135,7 +135,9 @@ describe.each(['current', 'earlier'] as const)('in the %s variant', (variant) =>
     const entry = Object.fromEntries(cells(added));
     expect(entry).toMatchObject({ ip: '127.0.0.1', user: 'alice', 'user active': 'yes' });
     expect(Math.abs(Number(entry.expiry) - now() - 8 * 3600)).toBeLessThan(60);
-    expect(added.stderr).toMatch(/^127\.0\.0\.1 is listed for alice until .* \(--expiry says/);
+    expect(added.stderr).toMatch(
+      /^127\.0\.0\.1 is listed for alice until .*\. Use --expiry to set another end\.$/m,
+    );
 
     const again = await exw.run('authlist', 'add', '--user', 'alice');
     expect(again.code, again.stderr).toBe(1);
@@ -228,7 +230,10 @@ describe('users and tokens', () => {
     expect(cells(await exw.run('users'))[0]?.slice(1, 4)).toEqual(['alice', 'Alice', 'yes']);
     const created = await exw.run('token', 'create', '--user', 'alice', '--expiry', '+1h');
     expect(created.stdout).toMatch(/^ewt_\S+\n$/);
-    expect(created.stderr).toContain('A password of alice towards the proxy until');
+    expect(created.stderr).toContain('Proxy access token of alice, valid until ');
+    // The contract's default lifetime is in the token.
+    const usual = await exw.run('token', 'create', '--user', 'alice');
+    expect(usual.stderr).toMatch(/ valid until \d{4}-\d\d-\d\d \d\d:\d\dZ\. At the proxy/);
   });
 
   test('do not exist in the earlier one', async () => {

@@ -11,8 +11,15 @@ import {
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-/** A file or folder that is open to others; the message has the command that fixes it. */
-export class OpenToOthers extends Error {}
+/** A file or folder that is open to others, with the command that fixes it. */
+export class OpenToOthers extends Error {
+  readonly remedy: string;
+
+  constructor(problem: string, remedy: string, isCommand = true) {
+    super(`${problem}: ${isCommand ? `run "${remedy}"` : remedy}.`);
+    this.remedy = remedy;
+  }
+}
 
 /**
  * The text of a file that only this user or root can read. A group may read root's files, which is
@@ -56,7 +63,8 @@ export function requireUnwritable(path: string): void {
   if (stat.isDirectory()) checkFolder(path, isTrusted);
   else if (!isTrusted(stat.uid) || isOpen(stat)) {
     throw new OpenToOthers(
-      `Other users can write ${path} (mode ${octal(stat.mode)}): run "chown ${user} ${shellWord(path)} && chmod go-w ${shellWord(path)}".`,
+      `Other users can write ${path} (mode ${octal(stat.mode)})`,
+      `chown ${user} ${shellWord(path)} && chmod go-w ${shellWord(path)}`,
     );
   }
   checkFolder(dirname(realpathSync(path)), isTrusted);
@@ -87,7 +95,9 @@ function checkFoldersAbove(path: string, { uid }: Stats): void {
       const { uid: owner } = statSync(folder);
       if (owner === 0 || owner === uid) continue;
       throw new OpenToOthers(
-        `${folder} belongs to uid ${owner}, who can have ${path} lead to any file, and this one belongs to uid ${uid}: remove it, or name another file.`,
+        `${folder} belongs to uid ${owner}, who can have ${path} lead to any file, and this one belongs to uid ${uid}`,
+        'remove it, or name another file',
+        false,
       );
     }
   }
@@ -107,13 +117,15 @@ function checkFile(
 ): void {
   if (!isTrusted(uid)) {
     throw new OpenToOthers(
-      `${path} belongs to another user (uid ${uid}), who can read and replace it: run "chown ${user} ${shellWord(path)}".`,
+      `${path} belongs to another user (uid ${uid}), who can read and replace it`,
+      `chown ${user} ${shellWord(path)}`,
     );
   }
   const right = uid === 0 && user !== 0 ? 0o640 : 0o600;
   if ((mode & 0o077 & ~right & ~mayBeRead) === 0) return;
   throw new OpenToOthers(
-    `${path} is open to other users (mode ${octal(mode)}): run "chmod ${octal(right)} ${shellWord(path)}".`,
+    `${path} is open to other users (mode ${octal(mode)})`,
+    `chmod ${octal(right)} ${shellWord(path)}`,
   );
 }
 
@@ -146,12 +158,14 @@ function checkFolder(path: string, isTrusted: Trusted): void {
   const { uid, mode } = stat;
   if (!isTrusted(uid)) {
     throw new OpenToOthers(
-      `The folder ${path} belongs to another user (uid ${uid}), who can replace what is in it: run "chown ${process.getuid?.()} ${shellWord(path)}".`,
+      `The folder ${path} belongs to another user (uid ${uid}), who can replace what is in it`,
+      `chown ${process.getuid?.()} ${shellWord(path)}`,
     );
   }
   if (!isOpen(stat) || (mode & 0o1000) !== 0) return;
   throw new OpenToOthers(
-    `Other users can replace what is in the folder ${path} (mode ${octal(mode)}): run "chmod go-w ${shellWord(path)}".`,
+    `Other users can replace what is in the folder ${path} (mode ${octal(mode)})`,
+    `chmod go-w ${shellWord(path)}`,
   );
 }
 

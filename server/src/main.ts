@@ -172,7 +172,7 @@ async function start(config: Config, doubles: TestDoubles): Promise<Running> {
     const ctx = await createContext(config, db, doubles, metrics, stopping.signal);
     for (const sentence of config.unknown_settings) ctx.log.warn(sentence);
     const openPackages = ctx.install.fault();
-    if (openPackages) ctx.log.error(`No package is handed out. ${openPackages.message}`);
+    if (openPackages) ctx.log.error(`New machines get no package. ${openPackages.message}`);
     await ensureNetwork(ctx);
     const { admin_token_file, mounted_secrets } = config;
     await ensureOperatorToken(db, ctx.secrets, admin_token_file, starting, mounted_secrets);

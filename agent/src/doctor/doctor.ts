@@ -9,6 +9,7 @@ import {
   warning,
   worst,
 } from '../../../kit/src/doctor/check.ts';
+import { OpenToOthers } from '../../../kit/src/private_files.ts';
 import { type Environment, settingsOrFaults } from '../../../kit/src/settings.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
@@ -95,7 +96,7 @@ function identityOf({ state_dir }: Config): { identity?: Identity; damage: Findi
   try {
     return { identity: readIdentity(state_dir), damage: [] };
   } catch (error) {
-    const remedy = `as the sentence says, or as root: sudo exitward-agent doctor`;
+    const remedy = error instanceof OpenToOthers ? error.remedy : 'sudo exitward-agent doctor';
     return { damage: [{ name: 'identity', ...fault((error as Error).message, remedy) }] };
   }
 }

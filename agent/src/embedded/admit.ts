@@ -5,20 +5,20 @@ import { isIP, type Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { canonicalAddress } from '../../../kit/src/address.ts';
 import type { Clock } from '../clock.ts';
+import type { ResolvedName } from '../explain_destination.ts';
 import type { OutgoingPorts } from '../outgoing_ports.ts';
 import { type Allowed, decide, mayReach, type Rules, readCredentials } from '../policy/decide.ts';
 import type { DecisionTally, Outcome } from '../policy/decision_tally.ts';
 import type { LastUsedTimes } from '../policy/last_used.ts';
 import type { Sessions } from '../policy/sessions.ts';
+import type { Resolver } from '../resolver.ts';
 import type { Replica } from '../store/replica.ts';
-
 import type { Accepted } from './accepted.ts';
 import type { Connection, Connections, Exchange } from './connections.ts';
 import type { Destination } from './destination.ts';
 import { dial } from './dial.ts';
 import { connectFor } from './download.ts';
 import { isDenial, type Rejection } from './rejections.ts';
-import type { Resolver } from './resolver.ts';
 
 /** The parts that handling a request needs. */
 export interface Context {
@@ -111,17 +111,20 @@ async function addressesOf(
   const address = dial ?? canonicalAddress(host.replace(/^\[(.*)\]$/, '$1'));
   if (address !== undefined) return [address];
   // Only the exit's own family: an address of the other one could not be reached from it.
-  const [family, other] = isIP(exit_ip) === 4 ? ([4, 6] as const) : ([6, 4] as const);
-  const addresses = await resolver.resolve(host, family);
-  if (typeof addresses === 'string') return addresses;
-  if (authority.by === 'probe') return addresses.length > 0 ? addresses : 'unresolved';
+  const [family, otherFamily] = isIP(exit_ip) === 4 ? ([4, 6] as const) : ([6, 4] as const);
+  const own = await resolver.resolve(host, family);
+  if (typeof own === 'string') return own;
+  if (authority.by === 'probe') return own.length > 0 ? own : 'unresolved';
+  const other = own.length > 0 ? [] : await resolver.resolve(host, otherFamily);
   const mayBe = (address: string) => mayReach(replica.policy, rules, address);
-  if (addresses.length > 0) {
-    const allowed = addresses.filter(mayBe);
-    return allowed.length > 0 ? allowed : 'destination_refused';
-  }
-  const others = await resolver.resolve(host, other);
-  if (typeof others === 'string') return others;
-  if (others.length === 0) return 'unresolved';
-  return others.some(mayBe) ? 'other_family' : 'destination_refused';
+  return rejectionOf({ own, other }, mayBe) ?? own.filter(mayBe);
+}
+
+/** Why no address of a name is dialled; undefined: those of the exit's family that may be are. */
+export function rejectionOf({ own, other }: ResolvedName, mayBe: (address: string) => boolean) {
+  if (typeof own === 'string') return own;
+  if (own.length > 0) return own.some(mayBe) ? undefined : 'destination_refused';
+  if (typeof other === 'string') return other;
+  if (other.length === 0) return 'unresolved';
+  return other.some(mayBe) ? 'other_family' : 'destination_refused';
 }

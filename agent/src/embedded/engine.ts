@@ -7,23 +7,24 @@ import { ownAddresses } from '../address.ts';
 import type { Config } from '../config.ts';
 import { connectionCaps } from '../connection_caps.ts';
 import type { Engine, EngineCounts, EngineOptions, Explanation, Poll } from '../engine.ts';
+import { explainDestination, type ResolvedName } from '../explain_destination.ts';
 import type { Failure } from '../failures.ts';
 import type { Fault } from '../faults.ts';
 import { readOutgoingPorts } from '../outgoing_ports.ts';
-import { decideWithin, isDrained, type Question } from '../policy/decide.ts';
+import { decideWithin, isDrained, mayReach, type Question } from '../policy/decide.ts';
 import { DecisionTally } from '../policy/decision_tally.ts';
 import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
 import type { Listener } from '../policy/policy.ts';
 import type { Position } from '../policy/records.ts';
 import { Sessions } from '../policy/sessions.ts';
+import { Resolver } from '../resolver.ts';
 import { Replica } from '../store/replica.ts';
 import { Accepted } from './accepted.ts';
-import type { Context } from './admit.ts';
+import { type Context, rejectionOf } from './admit.ts';
 import { Connections } from './connections.ts';
 import { forward } from './forward.ts';
 import { Listeners } from './listeners.ts';
 import { rejectRaw } from './rejections.ts';
-import { Resolver } from './resolver.ts';
 import { tunnel } from './tunnel.ts';
 
 export interface EmbeddedOptions extends EngineOptions {
@@ -148,13 +149,17 @@ class EmbeddedEngine implements Engine {
   }
 
   /** Errors: there is no policy. */
-  async explain(question: Question): Promise<Explanation> {
-    const { replica, rules, clock, accepted } = this.#ctx;
-    const { policy, position } = replica;
-    if (!position) throw new Error('This node has no policy yet.');
-    const isFull = accepted.isFullFor.bind(accepted);
-    const decision = decideWithin(isFull, policy, rules, question, clock.now());
-    return { decision, position };
+  explain(question: Question): Promise<Explanation> {
+    const { replica, rules, clock, resolver, accepted } = this.#ctx;
+    const explain = async () => {
+      const { policy, position } = replica;
+      if (!position) throw new Error('This node has no policy yet.');
+      const isFull = accepted.isFullFor.bind(accepted);
+      return { decision: decideWithin(isFull, policy, rules, question, clock.now()), position };
+    };
+    const mayBe = (address: string) => mayReach(replica.policy, rules, address);
+    const judge = (name: ResolvedName) => rejectionOf(name, mayBe);
+    return explainDestination(question, explain, { resolver, clock, judge });
   }
 
   listeners(): ReadonlyMap<number, Listener> {

@@ -2,6 +2,7 @@
 // answer.
 
 import type { Engine, Explanation } from '../engine.ts';
+import { sentenceOfFailure, statusOfFailure } from '../failures.ts';
 import type { ExitCheck } from '../health/health.ts';
 import {
   type Authority,
@@ -84,9 +85,12 @@ function wantsCheck(question: QuestionValue | LoginQuestion, { account, user }: 
   return check_exit || (of !== undefined && of.account === account && (of.user ?? user) === user);
 }
 
-export function answerOf({ decision, position }: Explanation): Answer {
+export function answerOf({ decision, position, failure, isUnresolved }: Explanation): Answer {
   const { revision } = position;
   const said = { verdict: decision.verdict, ...explainDecision(decision) };
+  if (isUnresolved) {
+    said.message += '; the name of its destination could not be resolved in time to check it';
+  }
   if (decision.verdict !== 'allow') {
     const { principal } = decision;
     if (!principal) return { ...said, revision };
@@ -94,9 +98,15 @@ export function answerOf({ decision, position }: Explanation): Answer {
     return { ...said, rule: ruleOf(authority), account: contract, user, revision };
   }
   const { authority, override, contract, user, exit_ip, dial } = decision;
+  const failed = failure && {
+    verdict: 'deny' as const,
+    status: statusOfFailure(failure),
+    reason: failure,
+    message: sentenceOfFailure(failure),
+  };
   const rules = [ruleOf(authority), ...(override === undefined ? [] : [`override ${override}`])];
   return {
-    ...said,
+    ...(failed ?? said),
     rule: rules.join(', '),
     ...(contract === '' ? {} : { account: contract, user }),
     exit_ip,

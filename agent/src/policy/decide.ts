@@ -388,7 +388,7 @@ function readAddress(text: string): string | undefined {
  * The destination as a hostname, in lower case and without the trailing dot. Undefined if it is
  * none. Odd spellings of addresses are none either, since a resolver would read them as addresses.
  */
-function readHostname(text: string): string | undefined {
+export function readHostname(text: string): string | undefined {
   const name = (text.endsWith('.') ? text.slice(0, -1) : text).toLowerCase();
   return name.length <= 253 && labels.test(name) && !numeric.test(name) ? name : undefined;
 }

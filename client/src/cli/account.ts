@@ -13,13 +13,13 @@ export const login = command({
   summary: 'check an API token and store it, with the address and the variant of its service',
   options: {
     'token-file': {
-      summary: 'read the token from this file; else from standard input',
+      summary: 'file that holds the token; "-", or left out: standard input',
       value: '<file>',
       read: String,
     },
   },
-  notes: `The token is asked for on a terminal, without showing it. It is stored in $XDG_CONFIG_HOME/exitward/exw.json
-(usually ~/.config/exitward/exw.json), for you alone to read.`,
+  notes: `On a terminal, exw asks for the token and does not show it. It stores the token in
+$XDG_CONFIG_HOME/exitward/exw.json (usually ~/.config/exitward/exw.json), which only you can read.`,
   run: async ({ options }, session) => {
     // The service is checked before the token is requested, since the token is sent there.
     session.service();
@@ -138,19 +138,34 @@ export function lifetimeUntil(expiry: number): number {
   throw new UsageFault(`--expiry: ${timeInWords(expiry)} has passed`);
 }
 
+/**
+ * When a token ends, in epoch seconds. Undefined: it never ends, or it is not one of Exitward's,
+ * whose payload has the end as its last value (docs/node.md).
+ */
+function expiryIn(token: string): number | undefined {
+  const [, payload = ''] = /^ewt_([\w-]+)\./.exec(token) ?? [];
+  try {
+    const end = (JSON.parse(Buffer.from(payload, 'base64url').toString()) as unknown[]).at(-1);
+    return typeof end === 'number' && end > 0 ? end : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 export const tokenCreate = command({
   name: 'token create',
   summary: 'create a proxy access token and print it (current variant)',
   options: {
     user: {
       known: 'users',
-      summary: 'the user whose password towards the proxy it is',
+      summary: 'the user who connects with it',
       value: '<name>',
       read: String,
       required: true,
     },
     expiry: {
-      summary: 'when it ends; as the contract says, usually in a year, when left out',
+      summary:
+        'when it ends; when left out, after the default lifetime of the contract, usually a year',
       value: '<time>',
       read: time,
     },
@@ -159,11 +174,12 @@ export const tokenCreate = command({
     const { client } = await session.account();
     const lifetime = expiry === undefined ? {} : { expire: lifetimeUntil(expiry) };
     const value = await client.users.createToken({ user, ...lifetime });
-    const until = expiry === undefined ? '' : ` until ${timeInWords(expiry)}`;
+    const end = expiry ?? expiryIn(value.token);
+    const until = end === undefined ? '' : `, valid until ${timeInWords(end)}`;
     return {
       value,
       parts: [{ text: `${value.token}\n` }],
-      sentence: `A password of ${user} towards the proxy${until}:`,
+      sentence: `Proxy access token of ${user}${until}. At the proxy it is the password:`,
     };
   },
 });

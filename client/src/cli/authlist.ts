@@ -21,9 +21,17 @@ import { type Command, command } from './command.ts';
 import { OwnAddress, requireEntry, requireOwnEntry } from './own_address.ts';
 import type { Account } from './session.ts';
 import { stopSignal } from './signals.ts';
-import { address, canonicalAddress, given, idOrAddress, now, time } from './values.ts';
+import {
+  address,
+  canonicalAddress,
+  given,
+  idOrAddress,
+  now,
+  time,
+  usualEnd,
+  usualSeconds,
+} from './values.ts';
 
-const usualSeconds = 8 * 3600;
 const namesShown = 10;
 
 const columns: Column[] = [
@@ -106,8 +114,8 @@ All lines are checked first. Should the service refuse one after that, those bef
     const user = await requireUser(account, options.user);
     const expiry = options.expiry ?? now() + usualSeconds;
     const entry = await account.client.authlist.add({ ...given({ ip }), user, expiry });
-    const why = options.expiry === undefined ? ' (--expiry says otherwise)' : '';
-    return record(entry, columns, `${listedInWords(entry)}${why}.`);
+    const hint = options.expiry === undefined ? usualEnd : '';
+    return record(entry, columns, `${listedInWords(entry)}.${hint}`);
   },
 });
 

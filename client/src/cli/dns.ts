@@ -14,9 +14,8 @@ import { list, span, timeInWords } from '../../../kit/src/cli/values.ts';
 import type { Override } from '../openapi.ts';
 import { pause } from '../retries.ts';
 import { type Command, command } from './command.ts';
-import { address, given, id, now, time } from './values.ts';
+import { address, given, id, now, time, usualEnd, usualSeconds } from './values.ts';
 
-const usualSeconds = 8 * 3600;
 const usualWaitSeconds = 60;
 const lookSeconds = 1;
 
@@ -63,9 +62,8 @@ const add = command({
 
 function shownEntry(entry: Override, isUsual = false): Shown {
   const { hostname, ip, server, status, expiry } = entry;
-  const why = isUsual ? ' (--expiry says otherwise)' : '';
-  const until = `until ${timeInWords(expiry)}${why}`;
-  return record(entry, columns, `${hostname} leads to ${ip} on ${server} ${until}: ${status}.`);
+  const sentence = `${hostname} leads to ${ip} on ${server} until ${timeInWords(expiry)}: ${status}.`;
+  return record(entry, columns, `${sentence}${isUsual ? usualEnd : ''}`);
 }
 
 const listAll = command({

@@ -239,7 +239,8 @@ async function* throughOf(
   yield fault(
     'proxy',
     `It refuses ${to}: ${outcome.answer}`,
-    remediesFor(user)[outcome.reason] ?? 'as it says',
+    remediesFor(user)[outcome.reason] ??
+      `another --to, or server (exw exits); or ask your operator about "${outcome.reason}"`,
   );
 }
 

@@ -5,6 +5,11 @@ import { timeFrom } from '../../../kit/src/cli/values.ts';
 
 export const now = (): number => Math.floor(Date.now() / 1000);
 
+/** The lifetime of an entry whose end is not given, */
+export const usualSeconds = 8 * 3600;
+/** and the end of the sentence that says so. */
+export const usualEnd = ' Use --expiry to set another end.';
+
 type Given<Values> = { [Name in keyof Values]?: Exclude<Values[Name], undefined> };
 
 /** The values without those that are undefined. */

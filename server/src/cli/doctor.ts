@@ -78,7 +78,7 @@ async function askServer(env: Environment, { data_dir }: Config): Promise<Asked>
     const { message } = error as Error;
     const isRunning = !(error instanceof NoServer) && (await answers(env));
     const outcome = isRunning
-      ? fault(message, 'as the sentence says; or run it as root')
+      ? fault(message, 'a valid token in EXITWARD_ADMIN_TOKEN; or run it as root')
       : warning(
           `No server of ${data_dir} runs: nodes, descriptors and listeners were not looked at.`,
           `${installation.start}; for a server elsewhere, set EXITWARD_ADMIN_URL`,

@@ -85,7 +85,7 @@ function readOrOutcome(path: string, mounted: string | undefined): string | unde
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (error instanceof OpenToOthers) {
-      return fault(message, /run "(.*)"\.$/.exec(message)?.[1] ?? 'as the sentence says');
+      return fault(message, error.remedy);
     }
     if (code === 'ENOENT') return undefined;
     return fault(

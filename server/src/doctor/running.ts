@@ -243,7 +243,7 @@ function nodeClocks(nodes: readonly SeenNode[]): Outcome {
 /** The command of an invitation installs one of these packages. */
 async function nodePackages(install: Install): Promise<Outcome> {
   const open = install.fault();
-  if (open) return fault(`No package is handed out. ${open.message}`, 'as the sentence says');
+  if (open) return fault(`New machines get no package. ${open.message}`, open.remedy);
   const obstacle = await install.packageObstacle();
   if (obstacle) return warning(obstacle.message, obstacle.remedy);
   const packages = await install.packages();

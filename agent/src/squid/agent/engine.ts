@@ -3,15 +3,19 @@
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { SerialQueue } from '../../../../kit/src/serial_queue.ts';
+import { mayDial, ownAddresses } from '../../address.ts';
 import { connectionCaps } from '../../connection_caps.ts';
 import type { Engine, EngineCounts, Explanation, Poll, Stored } from '../../engine.ts';
+import { explainDestination } from '../../explain_destination.ts';
 import { type Fault, faultsOf } from '../../faults.ts';
 import { decideWithin, isDrained, type Question } from '../../policy/decide.ts';
 import type { LastUsed } from '../../policy/last_used.ts';
 import { type Listener, Policy } from '../../policy/policy.ts';
 import type { Position } from '../../policy/records.ts';
 import type { Revoked } from '../../policy/sessions.ts';
+import { Resolver } from '../../resolver.ts';
 import { Replica, readServer } from '../../store/replica.ts';
+import { refusalOf } from '../conf/destinations.ts';
 import type { CaughtUp } from '../protocol.ts';
 import { killSockets, listSockets, type Socket } from '../sockets.ts';
 import { carriedBytes, forgedFault } from './claims.ts';
@@ -69,9 +73,12 @@ class SquidEngine implements Engine {
   /** Of a stopped engine: the sockets destroyed at the end, unless its Squids continue. */
   #stopped: { destroyed: ReadonlyMap<string, Socket> | undefined } | undefined;
   readonly #queue = new SerialQueue();
+  /** Squid's own is not asked: it resolves the same names by the same servers. */
+  readonly #resolver: Resolver;
 
   constructor(options: SquidOptions) {
     this.#options = options;
+    this.#resolver = new Resolver(options.config.dns_servers, options.clock);
     this.#connections = new Connections({
       listSockets: async (ports) => {
         const sockets = await listSockets(ports, options.config.listen_host);
@@ -116,7 +123,19 @@ class SquidEngine implements Engine {
     return (await Promise.all(this.#fleet.workers.map(({ link }) => link.takeLastUsed()))).flat();
   }
 
-  async explain(question: Question): Promise<Explanation> {
+  explain(question: Question): Promise<Explanation> {
+    const { config, clock } = this.#options;
+    const own = [...ownAddresses(), ...[...this.#listeners.values()].map(({ exit_ip }) => exit_ip)];
+    this.#resolver.followMachine();
+    const mayBe = (ip: string) => mayDial(ip, config.allowed, (address) => own.includes(address));
+    return explainDestination(question, () => this.#explain(question), {
+      resolver: this.#resolver,
+      clock,
+      judge: (name) => refusalOf(name, mayBe),
+    });
+  }
+
+  async #explain(question: Question): Promise<Explanation> {
     const [worker] = this.#fleet.active;
     const { rules, clock } = this.#options;
     const decideHere = () => {

@@ -3,6 +3,7 @@
 import ipaddr from 'ipaddr.js';
 import { type Network, parseNetworks } from '../../../../kit/src/address.ts';
 import { mayDial, refusedIpv4, refusedIpv6, routedIpv6 } from '../../address.ts';
+import type { ResolvedName } from '../../explain_destination.ts';
 
 /**
  * Replaces a URL's host by the address of an override (the third word), and nothing else: the Host
@@ -50,6 +51,16 @@ export function refusedDestinations(
     .flatMap((network) => subtract(network, allowed))
     .map(([base, bits]) => `${base.toString()}/${bits}`);
 }
+
+/** Why a Squid does not connect to a name: by all of its addresses, as its rules see them. */
+export function refusalOf({ own, other }: ResolvedName, mayBe: (address: string) => boolean) {
+  const addresses = [own, other].flatMap((resolved) => (isFailure(resolved) ? [] : resolved));
+  if (!addresses.every(mayBe)) return 'destination_refused';
+  if (addresses.length === 0) return [own, other].find(isFailure) ?? 'unresolved';
+  return isFailure(own) || own.length === 0 ? 'other_family' : undefined;
+}
+
+const isFailure = (resolved: ResolvedName['own']) => typeof resolved === 'string';
 
 /** A network less some others, as a list of networks. */
 function subtract(network: Network, holes: readonly Network[]): Network[] {

@@ -8,9 +8,9 @@ import {
   TIMEOUT,
 } from 'node:dns';
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock } from '../clock.ts';
-import type { Failure } from '../failures.ts';
-import { machineNameServers } from '../name_servers.ts';
+import type { Clock } from './clock.ts';
+import type { Failure } from './failures.ts';
+import { machineNameServers } from './name_servers.ts';
 
 export type NameFailure = Extract<Failure, 'unresolved' | 'no_name_server'>;
 
