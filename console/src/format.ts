@@ -61,6 +61,26 @@ export function dateTime(time: number): string {
   return isTime(time) ? moment.format(time * 1000) : 'Unknown date';
 }
 
+const timeOfDay = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' });
+const weekday = new Intl.DateTimeFormat('en-GB', {
+  weekday: 'long',
+  day: 'numeric',
+  month: 'long',
+});
+
+/** "22:19", in the user's time zone. */
+export function clockTime(time: number): string {
+  return isTime(time) ? timeOfDay.format(time * 1000) : '';
+}
+
+/** The day of a time, as a heading: "Today", "Yesterday", "Saturday 21 November", "21 Nov 2025". */
+export function dayHeading(time: number, now: number): string {
+  const [day, today, yesterday] = [time, now, now - 86_400].map(date);
+  if (day === today) return 'Today';
+  if (day === yesterday) return 'Yesterday';
+  return now - time < 180 * 86_400 ? weekday.format(time * 1000) : date(time);
+}
+
 /** "21 Nov 2026", in the user's time zone. */
 export function date(time: number): string {
   return isTime(time) ? day.format(time * 1000) : 'Unknown date';

@@ -6,6 +6,7 @@ import {
   type AuditRecord,
   accountKinds,
   actionsOf,
+  auditPieces,
   auditSentence,
   deeds,
   differences,
@@ -79,6 +80,21 @@ describe('sentences', () => {
     );
   });
 
+  test('a change of the contract says what was, and what is', () => {
+    const before = { limit_bytes: 5e12, token_lifetime_seconds: 3600 };
+    const after = { limit_bytes: 6e12, token_lifetime_seconds: 86_400 };
+    expect(auditSentence(record({ action: 'account.change', before, after }))).toBe(
+      'alice changed the limit of a period: 5 TB → 6 TB, and changed the lifetime of proxy access tokens: 1 hour → 24 hours.',
+    );
+  });
+
+  test('the actor and what was changed stand out', () => {
+    const after = { ip: '203.0.113.7', user: 'ci' };
+    expect(auditPieces(record({ after })).filter(({ isName }) => isName)).toEqual(
+      ['alice', '203.0.113.7', 'ci'].map((text) => ({ text, isName: true })),
+    );
+  });
+
   test('actors are people, tokens, operators, nodes and Exitward itself', () => {
     const names = ['user', 'account', 'operator', 'node', 'system'].map((actor_kind) =>
       actorName({ actor_kind, actor: actor_kind === 'operator' ? 'ops' : 'acme/ci' }),
@@ -113,15 +129,15 @@ describe('differences', () => {
     const before = { ip: '203.0.113.7', user: 'ci', limit_bytes: 1000, revision: 1 };
     const after = { ip: '203.0.113.7', user: 'bob', limit_bytes: 2000, revision: 2 };
     expect(differences({ before, after })).toEqual([
-      { field: 'user', before: 'ci', after: 'bob' },
-      { field: 'limit_bytes', before: '1 kB', after: '2 kB' },
+      { field: 'User', before: 'ci', after: 'bob' },
+      { field: 'Limit', before: '1 kB', after: '2 kB' },
     ]);
   });
 
   test('of a record that is new or gone, all of it', () => {
     expect(differences({ before: null, after: { ip: '203.0.113.7', own: null } })).toEqual([
-      { field: 'ip', before: '', after: '203.0.113.7' },
-      { field: 'own', before: '', after: 'none' },
+      { field: 'Address', before: '', after: '203.0.113.7' },
+      { field: 'Own', before: '', after: 'none' },
     ]);
     expect(differences({ before: null, after: null })).toEqual([]);
   });

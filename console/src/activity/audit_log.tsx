@@ -2,7 +2,8 @@
 import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
 import { usePages } from '../api/paging.ts';
-import { count, ownName } from '../format.ts';
+import { count, dayHeading, ownName } from '../format.ts';
+import { now } from '../now.ts';
 import { paths } from '../paths.ts';
 import '../style/activity.css';
 import { Button, Card, Empty, Loaded } from '../ui/ui.ts';
@@ -17,6 +18,12 @@ export interface Log {
   base?: string;
   /** Part of the file name: the account's name, or the network's. */
   name: string;
+}
+
+/** The records by day, newest first. */
+function daysOf(records: readonly AuditRecord[]): Array<[day: string, AuditRecord[]]> {
+  const byDay = Map.groupBy(records, ({ at }) => dayHeading(at, now.value));
+  return [...byDay];
 }
 
 /** `children`: the filter by account, in the log of all accounts. */
@@ -62,16 +69,23 @@ export function AuditLog({ children, ...log }: Log & { children?: ComponentChild
                     : 'Every change appears here.'}
                 </Empty>
               ) : (
-                <ol class="activity">
-                  {records.map((record) => (
-                    <li key={record.id} class={ofAll ? 'audit-record' : undefined}>
-                      <OneRecord record={record} />
-                      {ofAll && record.account && (
-                        <Link href={paths.operator.account(record.account)}>{record.account}</Link>
-                      )}
-                    </li>
-                  ))}
-                </ol>
+                daysOf(records).map(([day, ofDay]) => (
+                  <section key={day}>
+                    <h2 class="activity-day">{day}</h2>
+                    <ol class="activity">
+                      {ofDay.map((record) => (
+                        <li key={record.id} class={ofAll ? 'audit-record' : undefined}>
+                          <OneRecord record={record} />
+                          {ofAll && record.account && (
+                            <Link href={paths.operator.account(record.account)}>
+                              {record.account}
+                            </Link>
+                          )}
+                        </li>
+                      ))}
+                    </ol>
+                  </section>
+                ))
               )}
               {pages.hasMore && (
                 <p>

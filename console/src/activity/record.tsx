@@ -1,8 +1,9 @@
 // One record of the audit log as a sentence, with its fields before and after.
 import type { AccountResponse } from '../api/reading.ts';
-import { At } from '../relative_time.tsx';
+import { clockTime } from '../format.ts';
+import { Time } from '../relative_time.tsx';
 import { Table } from '../ui/ui.ts';
-import { auditSentence, differences } from './sentences.ts';
+import { auditPieces, differences } from './sentences.ts';
 
 export type AuditRecord = AccountResponse<'list_audit'>[number];
 
@@ -12,9 +13,11 @@ export function OneRecord({ record }: { record: AuditRecord }) {
   return (
     <details>
       <summary>
-        <span class="activity-sentence">{auditSentence(record)}</span>
+        <span class="activity-sentence">
+          {auditPieces(record).map(({ text, isName }) => (isName ? <b>{text}</b> : text))}
+        </span>
         <span class="note activity-facts">
-          <At at={at} />
+          <Time at={at} text={clockTime(at)} />
           {address && <span>from {address}</span>}
         </span>
       </summary>
@@ -25,7 +28,7 @@ export function OneRecord({ record }: { record: AuditRecord }) {
             rows={changed}
             keyOf={({ field }) => field}
             columns={[
-              { heading: 'Field', cell: ({ field }) => <code>{field}</code>, names: true },
+              { heading: 'Field', cell: ({ field }) => field, names: true },
               { heading: 'Before', cell: ({ before }) => <Value text={before} /> },
               { heading: 'After', cell: ({ after }) => <Value text={after} /> },
             ]}

@@ -1,5 +1,6 @@
 // The audit log in sentences, in the words of the console.
 import { actorName, bytes, count, dateTime } from '../format.ts';
+import { duration } from '../forms/lifetimes.ts';
 
 export interface AuditRecord {
   actor_kind: string;
@@ -18,8 +19,14 @@ interface Deed {
 }
 type Fields = Record<string, unknown>;
 
-/** A dash for a missing value. */
-const text = (value: unknown) => (value === undefined || value === null ? '–' : String(value));
+/**
+ * A name in a sentence, between the marks of Unicode that isolate it (FSI, PDI): the page shows it
+ * in bold.
+ */
+const name = (value: string) => `\u2068${value}\u2069`;
+/** A value as a name; a dash for a missing one. */
+const text = (value: unknown) =>
+  value === undefined || value === null ? '–' : name(String(value));
 const number = (value: unknown) => (typeof value === 'number' ? value : 0);
 const until = (fields: Fields) =>
   typeof fields.expiry === 'number' ? `, until ${dateTime(fields.expiry)}` : '';
@@ -30,7 +37,7 @@ const entries = (fields: Fields) =>
 const restored = ({ is }: Deed) =>
   `put ${count(number(is.restored), 'removed entry', 'removed entries')} back`;
 /** "token/12" -> "12". */
-const idIn = (target: string) => target.slice(target.lastIndexOf('/') + 1);
+const idIn = (target: string) => name(target.slice(target.lastIndexOf('/') + 1));
 const sessions = ({ is }: Deed) => {
   const ended = number(is.sessions_ended);
   return ended === 0 ? 'none was open' : `${count(ended, 'session')} ended`;
@@ -42,12 +49,12 @@ const alike = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b
 /** Phrases for the changed fields, joined; `otherwise` when none of these fields changed. */
 function changes(
   { was, is }: Deed,
-  phrases: Record<string, (value: unknown) => string>,
+  phrases: Record<string, (value: unknown, before: unknown) => string>,
   otherwise: string,
 ): string {
   const sentences = Object.entries(phrases)
     .filter(([field]) => field in is && !alike(was[field], is[field]))
-    .map(([field, phrase]) => phrase(is[field]));
+    .map(([field, phrase]) => phrase(is[field], was[field]));
   return sentences.length === 0 ? otherwise : sentences.join(', and ');
 }
 
@@ -57,7 +64,7 @@ const entryChanges = {
   hostname: (value: unknown) => `now for ${text(value)}`,
   server: (value: unknown) => `now on ${text(value)}`,
   user: (value: unknown) => `now for ${text(value)}`,
-  proven: (value: unknown) => (value ? 'now proven' : 'now unproven'),
+  proven: (value: unknown) => (value ? 'now verified' : 'no longer verified'),
   expiry: (value: unknown) => `now until ${moment(value)}`,
 };
 const onOff = (what: string) => (value: unknown) =>
@@ -66,28 +73,36 @@ const onOff = (what: string) => (value: unknown) =>
 function userChange({ target, was, is }: Deed): string {
   const flags = alike(permissions(was), permissions(is))
     ? []
-    : [`set the permissions of ${target} to ${permissions(is).join(', ') || 'none'}`];
+    : [`set the permissions of ${name(target)} to ${permissions(is).join(', ') || 'none'}`];
   const active = alike(was.active, is.active)
     ? []
-    : [`${is.active ? 'enabled' : 'disabled'} the user ${target}`];
-  const name = alike(was.display_name, is.display_name)
+    : [`${is.active ? 'enabled' : 'disabled'} the user ${name(target)}`];
+  const shown = alike(was.display_name, is.display_name)
     ? []
-    : [`renamed ${target} to “${text(is.display_name)}”`];
-  return [...active, ...flags, ...name].join(', and ') || `changed the user ${target}`;
+    : [`renamed ${name(target)} to “${text(is.display_name)}”`];
+  return [...active, ...flags, ...shown].join(', and ') || `changed the user ${name(target)}`;
 }
 
+/** "the limit 5 TB → 6 TB" */
+const fromTo =
+  (what: string, shown: (value: unknown) => string) => (value: unknown, before: unknown) =>
+    before === undefined || before === null
+      ? `set ${what} to ${shown(value)}`
+      : `changed ${what}: ${shown(before)} → ${shown(value)}`;
 const contractChanges = {
   suspended: (value: unknown) =>
     value ? 'suspended the contract' : 'lifted the suspension of the contract',
-  plan: (value: unknown) => `set the plan to ${text(value)}`,
-  start: (value: unknown) => `set the start of the contract to ${moment(value)}`,
-  expiry: (value: unknown) => `set the end of the contract to ${moment(value)}`,
-  limit_bytes: (value: unknown) => `set the limit to ${bytes(number(value))} a period`,
+  plan: fromTo('the plan', text),
+  start: fromTo('the start of the contract', moment),
+  expiry: fromTo('the end of the contract', moment),
+  limit_bytes: fromTo('the limit of a period', (value) => bytes(number(value))),
   on_limit: (value: unknown) =>
     `set connections over the limit to be ${value === 'allow' ? 'allowed and billed' : 'refused'}`,
   detailed_billing: onOff('detailed server billing'),
   port_scheme_id: () => 'changed the port scheme',
-  token_lifetime_seconds: () => 'changed the lifetime of proxy access tokens',
+  token_lifetime_seconds: fromTo('the lifetime of proxy access tokens', (value) =>
+    duration(number(value)),
+  ),
 };
 
 /** The rest of the sentence after the actor's name, without the full stop, by action. */
@@ -112,59 +127,62 @@ export const deeds: Record<string, (deed: Deed) => string> = {
   'override.restore': (deed) => `${restored(deed)} to custom DNS`,
 
   'user.create': ({ target, is }) =>
-    `added the user ${target}, permissions: ${permissions(is).join(', ') || 'none'}`,
+    `added the user ${name(target)}, permissions: ${permissions(is).join(', ') || 'none'}`,
   'user.change': userChange,
-  'user.raise_token_version': ({ target }) => `ended all proxy access tokens of ${target}`,
-  'user.erase': ({ target }) => `erased the person whose record is now named ${target}`,
-  'user.invite': ({ target, is }) => `made an invitation for ${target}${until(is)}`,
-  'user.sign_in_link': ({ target, is }) => `made a link that signs in as ${target}${until(is)}`,
+  'user.raise_token_version': ({ target }) => `ended all proxy access tokens of ${name(target)}`,
+  'user.erase': ({ target }) => `erased the person whose record is now named ${name(target)}`,
+  'user.invite': ({ target, is }) => `made an invitation for ${name(target)}${until(is)}`,
+  'user.sign_in_link': ({ target, is }) =>
+    `made a link that signs in as ${name(target)}${until(is)}`,
   'user.reset_sign_in': (deed) =>
-    `reset the sign-in of ${deed.target} (password, second factor, invitations); ${sessions(deed)}`,
-  'user.end_sessions': (deed) => `signed ${deed.target} out everywhere; ${sessions(deed)}`,
+    `reset the sign-in of ${name(deed.target)} (password, second factor, invitations); ${sessions(deed)}`,
+  'user.end_sessions': (deed) => `signed ${name(deed.target)} out everywhere; ${sessions(deed)}`,
   'vpn_profile.create': ({ target, is }) =>
-    `made a VPN profile of ${is.server === null ? 'all servers' : text(is.server)} for ${target}${until(is)}`,
-  'proxy_token.create': ({ target, is }) => `made a proxy access token for ${target}${until(is)}`,
+    `made a VPN profile of ${is.server === null ? 'all servers' : text(is.server)} for ${name(target)}${until(is)}`,
+  'proxy_token.create': ({ target, is }) =>
+    `made a proxy access token for ${name(target)}${until(is)}`,
 
   'session.create': ({ is }) =>
     ({ invitation: 'signed in by an invitation', link: 'signed in by a one-time link' })[
-      text(is.by)
+      String(is.by)
     ] ?? 'signed in',
-  'password.set': ({ target }) => `set a first password for ${target}`,
-  'password.change': ({ target }) => `changed the password of ${target}`,
-  'second_factor.set': ({ target }) => `set up a second factor for ${target}`,
-  'second_factor.remove': ({ target }) => `removed the second factor of ${target}`,
+  'password.set': ({ target }) => `set a first password for ${name(target)}`,
+  'password.change': ({ target }) => `changed the password of ${name(target)}`,
+  'second_factor.set': ({ target }) => `set up a second factor for ${name(target)}`,
+  'second_factor.remove': ({ target }) => `removed the second factor of ${name(target)}`,
   'second_factor.recover': ({ target, is }) =>
-    `used a recovery code of ${target}; ${count(number(is.codes_left), 'code')} left`,
+    `used a recovery code of ${name(target)}; ${count(number(is.codes_left), 'code')} left`,
 
   'api_token.create': ({ is }) => `created the API token ${text(is.name)}${until(is)}`,
   'api_token.view': ({ target }) => `viewed the text of API token ${idIn(target)}`,
   'api_token.remove': ({ was }) => `revoked the API token ${text(was.name)}`,
 
-  'contract_server.add': ({ target }) => `added the server ${target} to the contract`,
+  'contract_server.add': ({ target }) => `added the server ${name(target)} to the contract`,
   'contract_server.change': ({ target, is }) =>
     typeof is.limit_bytes === 'number'
-      ? `set the limit of ${target} on the contract to ${bytes(is.limit_bytes)}`
-      : `removed the limit of ${target} on the contract`,
-  'contract_server.remove': ({ target }) => `removed the server ${target} from the contract`,
+      ? `set the limit of ${name(target)} on the contract to ${bytes(is.limit_bytes)}`
+      : `removed the limit of ${name(target)} on the contract`,
+  'contract_server.remove': ({ target }) => `removed the server ${name(target)} from the contract`,
 
-  'account.create': ({ target, is }) => `created the account ${target}, plan ${text(is.plan)}`,
+  'account.create': ({ target, is }) =>
+    `created the account ${name(target)}, plan ${text(is.plan)}`,
   'account.change': (deed) => changes(deed, contractChanges, 'changed the contract'),
 
-  'port_scheme.create': ({ target }) => `created the port scheme ${target}`,
-  'port_scheme.change': ({ target }) => `changed the ports of the port scheme ${target}`,
-  'port_scheme.remove': ({ target }) => `removed the port scheme ${target}`,
-  'server.create': ({ target }) => `added the server ${target} to the network`,
-  'server.change': ({ target }) => `changed the server ${target}`,
+  'port_scheme.create': ({ target }) => `created the port scheme ${name(target)}`,
+  'port_scheme.change': ({ target }) => `changed the ports of the port scheme ${name(target)}`,
+  'port_scheme.remove': ({ target }) => `removed the port scheme ${name(target)}`,
+  'server.create': ({ target }) => `added the server ${name(target)} to the network`,
+  'server.change': ({ target }) => `changed the server ${name(target)}`,
   'server.renew_vpn_key': ({ target }) =>
-    `renewed the VPN key of ${target}, which ended its VPN passwords`,
-  'server.remove': ({ target }) => `removed the server ${target} from the network`,
+    `renewed the VPN key of ${name(target)}, which ended its VPN passwords`,
+  'server.remove': ({ target }) => `removed the server ${name(target)} from the network`,
   'inventory.import': ({ is }) =>
     `imported the inventory: ${number(is.added)} servers added, ${number(is.changed)} changed, ${number(is.removed)} removed`,
   'exit_ip.add': ({ target }) => `added the exit IP ${idIn(target)} to ${hostIn(target)}`,
   'exit_ip.change': ({ target, is }) =>
     `moved the exit IP ${idIn(target)} of ${hostIn(target)} to port base ${text(is.port_base)}`,
   'exit_ip.remove': ({ target }) => `removed the exit IP ${idIn(target)} of ${hostIn(target)}`,
-  'node.invite': ({ target, is }) => `invited a node to ${target}${until(is)}`,
+  'node.invite': ({ target, is }) => `invited a node to ${name(target)}${until(is)}`,
   'node.uninvite': ({ target }) => `canceled node invitation ${idIn(target)}`,
   'node.join': ({ target }) => `joined ${hostIn(target)} as the node ${idIn(target)}`,
   'node.change': ({ target, is }) =>
@@ -178,37 +196,54 @@ export const deeds: Record<string, (deed: Deed) => string> = {
     `counted ${bytes(number(was.bytes))} of held usage, which a node had reported`,
   'held_usage.discard': ({ was }) =>
     `discarded ${bytes(number(was.bytes))} of held usage, which a node had reported`,
-  'operator_token.create': ({ target }) => `created the operator token ${target}`,
-  'operator_token.remove': ({ target }) => `revoked the operator token ${target}`,
+  'operator_token.create': ({ target }) => `created the operator token ${name(target)}`,
+  'operator_token.remove': ({ target }) => `revoked the operator token ${name(target)}`,
   'maintenance.on': () => 'took the service down for maintenance',
   'maintenance.off': () => 'ended the maintenance',
   'signing_key.prepare': ({ target }) =>
-    `prepared the signing key ${target} and announced it to the nodes`,
+    `prepared the signing key ${name(target)} and announced it to the nodes`,
   'signing_key.activate': ({ target }) =>
-    `began to sign proxy access tokens with the key ${target}`,
+    `began to sign proxy access tokens with the key ${name(target)}`,
   'signing_key.end': ({ target }) =>
-    `removed the signing key ${target}, whose last token had expired`,
-  'signing_key.revoke': ({ target }) => `revoked the signing key ${target}, and all its tokens`,
-  'hash_key.prepare': ({ target }) => `prepared the hashing key ${target}`,
-  'hash_key.activate': ({ target }) => `began to hash tokens with the key ${target}`,
+    `removed the signing key ${name(target)}, whose last token had expired`,
+  'signing_key.revoke': ({ target }) =>
+    `revoked the signing key ${name(target)}, and all its tokens`,
+  'hash_key.prepare': ({ target }) => `prepared the hashing key ${name(target)}`,
+  'hash_key.activate': ({ target }) => `began to hash tokens with the key ${name(target)}`,
   'database.restore': () => 'restored the database from a backup',
   'database.failover': () => 'began a new history: the database moved to another PostgreSQL server',
 };
 
 /** "fra1/203.0.113.7" -> "fra1". */
 function hostIn(target: string): string {
-  return target.slice(0, target.lastIndexOf('/'));
+  return name(target.slice(0, target.lastIndexOf('/')));
 }
 
 const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null ? (value as Fields) : {};
 
-/** The record as a sentence: "alice added 203.0.113.7 to the authlist for ci, until …" */
-export function auditSentence(record: AuditRecord): string {
+/** A piece of a sentence; `isName`: of the actor, or of what was changed. */
+export interface Piece {
+  text: string;
+  isName: boolean;
+}
+
+/** The record as a sentence, in pieces. */
+export function auditPieces(record: AuditRecord): Piece[] {
   const { action, target, before, after } = record;
   const deed = deeds[action]?.({ target, was: fieldsOf(before), is: fieldsOf(after) });
-  return `${actorName(record)} ${deed ?? `did ${action} on ${target}`}.`;
+  const sentence = `${name(actorName(record))} ${deed ?? `did ${action} on ${name(target)}`}.`;
+  return sentence
+    .split(/(\u2068[^\u2069]*\u2069)/u)
+    .filter(Boolean)
+    .map((text) => ({ text: text.replace(/[\u2068\u2069]/gu, ''), isName: text[0] === '\u2068' }));
 }
+
+/** "alice added 203.0.113.7 to the authlist for ci, until …" */
+export const auditSentence = (record: AuditRecord): string =>
+  auditPieces(record)
+    .map(({ text }) => text)
+    .join('');
 
 const kinds: Record<string, string> = {
   authlist: 'Authlist',
@@ -246,8 +281,30 @@ export interface Difference {
   after: string;
 }
 
-/** Ids of the server's tables mean nothing to people. */
-const hiddenFields = new Set(['account_id', 'server_id', 'user_id', 'revision', 'hash', 'sealed']);
+/** Fields that mean nothing to people: ids of the tables of the server, and secrets. */
+const isHidden = (field: string) =>
+  /_id$/.test(field) || ['revision', 'hash', 'sealed'].includes(field);
+
+/** The fields whose name is not what people call them. */
+const words: Record<string, string> = {
+  ip: 'Address',
+  expiry: 'Ends',
+  start: 'Begins',
+  proven: 'Verified',
+  proven_at: 'Verified',
+  waits: 'Waits to be verified',
+  limit_bytes: 'Limit',
+  on_limit: 'Over the limit',
+  over_until: 'Over the limit until',
+  admin: 'Administrator',
+  proxy: 'Proxy user',
+};
+
+/** "display_name" -> "Display name" */
+function wordsOf(field: string): string {
+  const plain = field.replace(/_(at|seconds|bytes)$/, '').replaceAll('_', ' ');
+  return words[field] ?? plain.charAt(0).toUpperCase() + plain.slice(1);
+}
 
 /** The differences between the record before and after; all fields when one is missing. */
 export function differences({
@@ -258,15 +315,19 @@ export function differences({
   const is = fieldsOf(after);
   const isChange = before !== null && after !== null;
   return [...new Set([...Object.keys(was), ...Object.keys(is)])]
-    .filter((field) => !hiddenFields.has(field))
+    .filter((field) => !isHidden(field))
     .filter((field) => !isChange || !alike(was[field], is[field]))
     .map((field) => ({
-      field,
+      field: wordsOf(field),
       before: textOf(field, was[field]),
       after: textOf(field, is[field]),
     }));
 }
 
+/** Stored as 1 and 0. */
+const isYesOrNo = new Set([
+  ...['active', 'admin', 'billing', 'proxy', 'proven', 'waits', 'suspended', 'detailed_billing'],
+]);
 const isMoment = (field: string) => /^(start|expiry|over_until)$|_at$/.test(field);
 
 function textOf(field: string, value: unknown): string {
@@ -274,5 +335,7 @@ function textOf(field: string, value: unknown): string {
   if (value === null) return 'none';
   if (isMoment(field) && typeof value === 'number') return value === 0 ? 'none' : dateTime(value);
   if (/_bytes$/.test(field) && typeof value === 'number') return bytes(value);
+  if (/_seconds$/.test(field) && typeof value === 'number') return duration(value);
+  if (isYesOrNo.has(field)) return value ? 'yes' : 'no';
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
