@@ -56,6 +56,26 @@ const programs = /^(main\.ts|process\.ts|cli\/.*)$/;
 const assembly = ['app.ts', 'jobs.ts', 'network.ts', 'backups/verify.ts'];
 const httpPackages = /^(fastify|@fastify\/.*|fastify-.*|node:https?)$/;
 
+const opensListener =
+  /import [^;]*\bcreate(Server|Socket)\b[^;]*from '(node:(net|https?|tls|dgram)|[^']*\/node_http\.ts)'/;
+/** The call, by file, that bounds what clients of its listener may hold. */
+const boundOfListener: Record<string, string> = {
+  'server/src/app.ts': 'connections.guard(',
+  'kit/src/metrics_listener.ts': 'shareConnections(',
+  'kit/src/acme/answers.ts': 'shareConnections(',
+  // `equip` is that of the engine, which accepts and counts each connection.
+  'agent/src/embedded/listeners.ts': 'this.#equip(',
+  'agent/src/local.ts': 'chmodSync(made, 0o600)',
+  'agent/src/squid/agent/decider_link.ts': 'size > limits.deciders',
+  'agent/src/vpn/ppp_logins.ts': 'size >= maxStrangers',
+  'agent/src/vpn/radius_server.ts': 'readRequest(datagram, secret)',
+  // These only find out whether an address and port can be had, or ask from there.
+  'kit/src/listening.ts': 'server.close()',
+  'agent/src/health/exit_addresses.ts': 'socket.destroy()',
+  'agent/src/health/ike.ts': 'socket.close()',
+  'agent/src/vpn/machine.ts': 'socket.close()',
+};
+
 /** The tables of each module, and of the files that have tables without being a module. */
 const tables: Record<string, string[]> = {
   'changes/changes.ts': ['network', 'changes', 'versions', 'counters'],
@@ -1174,6 +1194,24 @@ const rules: Rule[] = [
       agentSource('embedded/relay.ts', "socket.on('error', ignore);"),
       source('db/listeners.ts', "client.on('notification', hear);"),
     ],
+  },
+  {
+    name: 'each listener bounds what its clients may hold: docs/limits.md',
+    check: (files) =>
+      files
+        .filter(
+          ({ path, text }) => /^(server|agent|kit)\/src\//.test(path) && opensListener.test(text),
+        )
+        .filter(({ path, text }) => !text.includes(boundOfListener[path] ?? '\0'))
+        .map(({ path }) => `${path}:1: a listener without the bound that the test names`),
+    bad: [
+      source('http/status.ts', "import { createServer } from 'node:net';"),
+      {
+        path: 'kit/src/metrics_listener.ts',
+        text: "// Without a bound.\nimport { createServer } from './node_http.ts';",
+      },
+    ],
+    good: [source('servers/store.ts', "import { createServer } from './servers.ts';")],
   },
   {
     name: 'the kit holds what two programs need, and nothing for one alone: docs/decisions/0086-kit.md',

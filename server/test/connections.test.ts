@@ -12,6 +12,7 @@ import { Connections } from '../src/http/connections.ts';
 async function guarded(
   limits: Partial<ConstructorParameters<typeof Connections>[0]> = {},
   begin?: (request: IncomingMessage, response: ServerResponse) => void,
+  servesOperators = false,
 ) {
   const usual = { max: 64, max_per_address: undefined, unread_seconds: 30, trusted_proxies: [] };
   const connections = new Connections({ ...usual, ...limits }, pino({ level: 'silent' }));
@@ -22,7 +23,7 @@ async function guarded(
       begin?.(request, response);
     });
   });
-  connections.guard(server, false);
+  connections.guard(server, servesOperators);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
   const { port } = server.address() as AddressInfo;
   const open = (bytes: string) => {
@@ -68,6 +69,35 @@ test('past the bound the oldest without a response gives way, and those with a r
   await expect.poll(() => begun.length).toBe(6);
   expect(busy.some(({ closed }) => closed)).toBe(false);
   expect(connections.size).toBe(10);
+  await stop();
+});
+
+test("beside the operators' places, an address on loopback has as many connections as any other", async () => {
+  const limits = { max: 64, max_per_address: 4 };
+  const { connections, open, stop } = await guarded(limits, undefined, true);
+  const sockets = Array.from({ length: 40 }, () => open('GET /'));
+  let closed = 0;
+  for (const socket of sockets) socket.once('close', () => (closed += 1));
+  // Of 64 places 8 are for operators.
+  await expect.poll(() => closed).toBe(sockets.length - 8 - 4);
+  expect(connections.size).toBe(8 + 4);
+  await stop();
+});
+
+test('a request that has its response before its body gets no second one', async () => {
+  const { begun, connections, open, stop } = await guarded({}, (_, response) => {
+    response.end('refused');
+  });
+  const client = open('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n1');
+  let received = '';
+  client.on('data', (bytes) => {
+    received += bytes;
+  });
+  await expect.poll(() => received).toContain('refused');
+  const [{ req }] = begun as [ServerResponse];
+  connections.of(req.socket)?.refuse('HTTP/1.1 408 Request Timeout\r\n\r\n');
+  await once(client, 'close');
+  expect(received.match(/HTTP/g)).toHaveLength(1);
   await stop();
 });
 

@@ -46,3 +46,23 @@ test('a negotiation that times out frees its descriptor, also of a client that i
   expect(unowned.end()).toEqual([]);
   for (const socket of sockets) socket.destroy();
 });
+
+test('a client that leaves in the middle of the handshake has no place any more', async () => {
+  const settings = { EXITWARD_AGENT_PORT_SHIFT: '10000' };
+  const patient = await startEmbeddedNode(
+    { records: t.usualRecords(), settings },
+    { handshake_ms: 3_600_000 },
+  );
+  const hello = await clientHello();
+  for (const bytes of [Buffer.alloc(0), hello.subarray(0, 5), hello.subarray(0, 100)]) {
+    const port = t.tlsBase + 1 + 10_000;
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.on('error', () => {});
+    socket.resume().end(bytes);
+    await Promise.race(
+      ['end', 'close'].map((event) => new Promise((on) => socket.once(event, on))),
+    );
+    socket.destroy();
+  }
+  await patient.stop();
+});

@@ -124,12 +124,7 @@ export class Listeners {
       keepAliveTimeout: next_request_ms,
     };
     const server = tls
-      ? createTlsServer({
-          ...timed,
-          ...this.#certificate.current,
-          handshakeTimeout: handshake_ms,
-          allowHalfOpen: true,
-        })
+      ? createTlsServer({ ...timed, ...this.#certificate.current, handshakeTimeout: handshake_ms })
       : createServer(timed);
     // Node would drop the headers beyond the 2,000th without a word.
     server.maxHeadersCount = 0;
@@ -138,7 +133,12 @@ export class Listeners {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
     };
+    const keepOpen = (socket: Socket) => {
+      socket.allowHalfOpen = true;
+    };
     server.on('connection', note).on('secureConnection', note);
+    // Before that, a client that sends no more has gone: its place is free at once.
+    server.on('secureConnection', keepOpen);
     this.#equip(server, port, tls);
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);

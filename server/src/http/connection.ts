@@ -36,6 +36,7 @@ export class Connection {
   #openSince = performance.now();
   /** The first is the one being handled. */
   readonly #requests: Request[] = [];
+  #newest: Request | undefined;
   #refusal: (() => void) | undefined;
   /** Whether it carried bytes that are no request: nothing after them is read as one. */
   isRefused = false;
@@ -90,7 +91,8 @@ export class Connection {
   take(request: IncomingMessage, response: ServerResponse, start: () => void): void {
     // One read can bring more requests after the one that ended the connection.
     if (this.isRefused || this.raw.destroyed) return;
-    const waiting = this.#requests.push({ request, response, start }) - 1;
+    this.#newest = { request, response, start };
+    const waiting = this.#requests.push(this.#newest) - 1;
     if (waiting === 0) {
       this.#startFirst();
       return;
@@ -141,11 +143,16 @@ export class Connection {
 
   /**
    * Answers bytes that are no request, after the responses to earlier requests, and ends the
-   * connection. A request whose own body is at fault gets this answer instead of its response.
+   * connection. A request whose own body is at fault gets this answer instead of its response, or
+   * only the end if it has its response.
    */
   refuse(bytes: string): void {
     if (this.isRefused) return;
     this.isRefused = true;
+    if (this.isIdle && this.#newest?.request.complete === false) {
+      this.#end('');
+      return;
+    }
     const last = this.#requests.at(-1);
     if (last && !last.request.complete) {
       this.#requests.pop();

@@ -178,11 +178,16 @@ export class Connections {
       const places = this.#limits.max - this.#reserve.operators - this.#reserve.nodes;
       if (this.#others.size >= places && !this.#giveWay(this.#others)) return undefined;
     }
-    (hasPlace ? this.#operators : this.#others).add(connection);
+    this.#bySocket.set(raw, connection);
+    if (hasPlace) {
+      // Not counted with its address: it would make room for one of the others, and so on.
+      this.#operators.add(connection);
+      return connection;
+    }
+    this.#others.add(connection);
     for (const { name } of networks) {
       this.#networks.set(name, (this.#networks.get(name) ?? new Set()).add(connection));
     }
-    this.#bySocket.set(raw, connection);
     return connection;
   }
 
