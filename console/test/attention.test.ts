@@ -109,10 +109,10 @@ test('exit IPs are counted where all of them are known, else their servers', () 
   const sentences = (count: number, rows: (typeof row)[]) =>
     attention({ now, servers: { crit: { found: count, rows } } }).map(({ sentence }) => sentence);
   expect(sentences(1, [row])).toEqual([
-    '2 exit IPs are down (crit): 203.0.113.1 (fra1) and 203.0.113.2 (fra1).',
+    '2 exit IPs are down: 203.0.113.1 (fra1) and 203.0.113.2 (fra1).',
   ]);
   expect(sentences(1200, [row, row, row, row])).toEqual([
-    'On 1,200 servers exit IPs are down (crit): fra1, fra1, fra1 and 1,197 more.',
+    'On 1,200 servers exit IPs are down: fra1, fra1, fra1 and 1,197 more.',
   ]);
 });
 

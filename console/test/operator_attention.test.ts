@@ -222,8 +222,8 @@ test('exit IPs that are down or degraded are shown by server, and unknown ones a
   const status = { ...network().status, exits: { ok: 2, warn: 1, crit: 3, unknown: 1 } };
   const items = attention(network({ servers: listed, status }));
   expect(items.map(({ key, tone, sentence }) => [key, tone, sentence])).toEqual([
-    ['exits-crit', 'bad', '3 exit IPs are down (crit): 2 on fra1 and 1 on ams1.'],
-    ['exits-warn', 'warn', '1 exit IP is degraded (warn): 1 on ams1.'],
+    ['exits-crit', 'bad', '3 exit IPs are down: 2 on fra1 and 1 on ams1.'],
+    ['exits-warn', 'warn', '1 exit IP is degraded: 1 on ams1.'],
   ]);
   expect(items.map(({ link }) => link?.text)).toEqual(['Servers', 'ams1']);
 });

@@ -17,10 +17,10 @@ describe('summaryOf', () => {
     });
 
   test('the worst exit IP decides, and it is said how many are like it', () => {
-    expect(of('ok', 'ok')).toEqual({ state: 'ok', text: 'ok' });
-    expect(of('ok', 'warn', 'crit')).toEqual({ state: 'crit', text: 'crit, 1 of 3' });
-    expect(of('warn', 'unknown', 'warn')).toEqual({ state: 'warn', text: 'warn, 2 of 3' });
-    expect(of('crit', 'crit')).toEqual({ state: 'crit', text: 'crit' });
+    expect(of('ok', 'ok')).toEqual({ state: 'ok', text: 'healthy' });
+    expect(of('ok', 'warn', 'crit')).toEqual({ state: 'crit', text: 'down, 1 of 3' });
+    expect(of('warn', 'unknown', 'warn')).toEqual({ state: 'warn', text: 'degraded, 2 of 3' });
+    expect(of('crit', 'crit')).toEqual({ state: 'crit', text: 'down' });
   });
 
   test('however well its exit IPs were, a server that nobody serves is not ok', () => {
@@ -66,8 +66,8 @@ describe('places', () => {
     expect(tone).toBe('bad');
     const shown = [...(counts ?? [])].filter(([, many]) => many > 0);
     expect(Object.fromEntries(shown)).toEqual({ good: 3, bad: 1, faint: 2 });
-    expect(text).toBe('Germany, 3 ok, 1 crit, 2 not on the contract');
-    expect(pointOf(bonn, false)).toMatchObject({ name: 'bonn1', text: 'Bonn, Germany, ok' });
+    expect(text).toBe('Germany, 3 healthy, 1 down, 2 not on the contract');
+    expect(pointOf(bonn, false)).toMatchObject({ name: 'bonn1', text: 'Bonn, Germany, healthy' });
     expect(pointOf(oslo, true)).toMatchObject({
       ...{ tone: 'faint', selected: true, text: 'Oslo, Norway, not on the contract' },
     });

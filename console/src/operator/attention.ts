@@ -141,7 +141,7 @@ function ofServers({ servers, misplaced, status, nodes, now }: Network): Item[] 
     items.push({
       key: 'geo',
       tone: 'warn',
-      sentence: `A geo-IP provider sees ${count(exits.length, 'exit IP')} in another country (crit): ${named(exits.map(({ ip, server }) => `${ip} (${server})`))}.`,
+      sentence: `A geo-IP provider sees ${count(exits.length, 'exit IP')} in another country: ${named(exits.map(({ ip, server }) => `${ip} (${server})`))}.`,
       link: serversBy({ exits: 'misplaced' }),
     });
   }
@@ -161,7 +161,7 @@ function ofExits(servers: Network['servers'], exits: Network['status']['exits'])
       {
         key: `exits-${status}`,
         tone: status === 'crit' ? 'bad' : 'warn',
-        sentence: `${count(exits[status], ...exitFaults[status])} (${status}): ${names}.`,
+        sentence: `${count(exits[status], ...exitFaults[status])}: ${names}.`,
         link:
           matchCount === 1 && only
             ? { path: paths.operator.server(only.name), text: only.name }

@@ -1,5 +1,6 @@
 // Geo-IP: the countries in which providers place the exit IPs, compared with the actual ones, and
 // the geofeed for providers.
+
 import { Link } from 'wouter-preact';
 import { useAddressField } from '../address.ts';
 import type { ResponseOf } from '../api/api.ts';
@@ -10,8 +11,8 @@ import { download } from '../csv.ts';
 import { country } from '../format.ts';
 import { paths } from '../paths.ts';
 import { Since } from '../relative_time.tsx';
+import { GeoBadge, geoWords } from '../servers/geo_badge.tsx';
 import {
-  Badge,
   Button,
   Card,
   type Column,
@@ -29,14 +30,8 @@ import {
 type GeoStatus = ResponseOf<'admin_list_geo_statuses'>[number];
 type Status = ResponseOf<'admin_get_status'>;
 
-const states = {
-  crit: 'In another country',
-  warn: 'Over 250 km off',
-  ok: 'Correct',
-  '': 'All',
-};
+const states = { ...geoWords, '': 'all' };
 type State = keyof typeof states;
-const tones = { crit: 'bad', warn: 'warn', ok: 'good' } as const;
 
 export function GeofeedPage() {
   const status = useRead('admin_get_status', {});
@@ -139,7 +134,7 @@ const columns: Column<GeoStatus>[] = [
   { heading: 'Provider', cell: ({ provider }) => provider },
   {
     heading: 'Seen',
-    cell: ({ status }) => <Badge tone={tones[status]}>{states[status].toLowerCase()}</Badge>,
+    cell: ({ status }) => <GeoBadge status={status} />,
   },
   {
     heading: 'In',

@@ -12,6 +12,7 @@ import { useList } from '../forms/list.ts';
 import { useSorting, useTypedState } from '../forms/list_state.ts';
 import { paths } from '../paths.ts';
 import { CountryField } from '../servers/country_field.tsx';
+import { health } from '../ui/health.ts';
 import {
   Badge,
   Button,
@@ -38,10 +39,10 @@ import { exitStatuses, exitTones, type Server, serverGroups, serverState } from 
 
 const sorts = ['name', 'title', 'ip_count', 'nodes'] as const;
 const healths = {
-  crit: 'some crit',
-  warn: 'some warn',
-  unknown: 'some unknown',
-  ok: 'all ok',
+  crit: 'some down',
+  warn: 'some degraded',
+  unknown: 'some not checked',
+  ok: 'all healthy',
   misplaced: 'some in another country',
 };
 const noFilters = { country: '', service: '', port_scheme: '', nodes: '', exits: '', places: '' };
@@ -258,7 +259,7 @@ function Exits({ of }: { of: Server['exits'] }) {
   return (
     <span class="badges">
       {presentStatuses.map((status) => (
-        <Badge key={status} tone={exitTones[status]}>{`${of[status]} ${status}`}</Badge>
+        <Badge key={status} tone={exitTones[status]}>{`${of[status]} ${health[status]}`}</Badge>
       ))}
     </span>
   );

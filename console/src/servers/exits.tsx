@@ -2,8 +2,10 @@
 // geo-IP providers place them.
 import { dateTime } from '../format.ts';
 import { Since } from '../relative_time.tsx';
+import { health } from '../ui/health.ts';
 import { Badge, Card, type Column, CopyButton, Status, Table } from '../ui/ui.ts';
 import { placeOf } from './curl.ts';
+import { GeoBadge } from './geo_badge.tsx';
 import { type ExitIp, type OwnServer, portsOf, unserved } from './rows.ts';
 import { VpnServices } from './vpn.tsx';
 
@@ -44,8 +46,7 @@ export function ExitIps({ server }: { server: OwnServer }) {
         {hasGeo && (
           <p>
             <strong>Geo-IP</strong> is where the providers that websites ask believe the address to
-            be. ok: in the country of the server, and near it; warn: in that country, but more than
-            250 km away; crit: in another country.
+            be. Correct means in the country of the server and at most 250 km away.
           </p>
         )}
       </div>
@@ -58,7 +59,11 @@ function Health({ of, isServed }: { of: ExitIp; isServed: boolean }) {
   const { status, status_time } = of;
   return (
     <span class="row exit-health">
-      {isServed ? <Status status={status} /> : <Badge tone="neutral">{`was ${status}`}</Badge>}
+      {isServed ? (
+        <Status status={status} />
+      ) : (
+        <Badge tone="neutral">{`was ${health[status]}`}</Badge>
+      )}
       <span class="note">
         <Since at={status_time} never="not checked yet" />
       </span>
@@ -92,7 +97,7 @@ function Geo({ of: { geostatus = {} } }: { of: ExitIp }) {
     <ul class="exit-geo">
       {providers.map(([provider, { status, status_time }]) => (
         <li key={provider} title={`Looked up ${dateTime(status_time)}`}>
-          <Status status={status} /> {provider}
+          <GeoBadge status={status} /> {provider}
         </li>
       ))}
     </ul>

@@ -1,5 +1,6 @@
 // Servers on the pages: their state in words, and their ports; pure.
 import type { AccountResponse } from '../api/reading.ts';
+import { health } from '../ui/health.ts';
 import type { Tone } from '../ui/ui.ts';
 
 /** A server of the contract, with its exit IPs. */
@@ -14,11 +15,8 @@ export type Exits = NonNullable<NetworkServer['own']>['exits'];
 
 /** The states of servers in filters: that of the exit IPs matters only with an online node. */
 export const states = {
-  ok: 'ok',
-  warn: 'warn',
-  crit: 'crit',
-  unknown: 'unknown',
-  not_connected: 'not connected',
+  ...health,
+  not_connected: 'no node online',
   no_node: 'no node yet',
 } as const;
 export type State = keyof typeof states;
@@ -69,7 +67,7 @@ const worstFirst = ['crit', 'warn', 'unknown', 'ok'] as const;
 
 interface Summary {
   state: State;
-  /** "ok", or "crit, 1 of 6". */
+  /** "healthy", or "down, 1 of 6". */
   text: string;
 }
 
@@ -81,7 +79,7 @@ export function summaryOf({ nodes, exits }: { nodes: Nodes; exits: Exits }): Sum
   if (!state) return { state: 'unknown', text: 'no exit IPs' };
   const all = worstFirst.reduce((sum, status) => sum + exits[status], 0);
   const many = exits[state];
-  return { state, text: many === all ? state : `${state}, ${many} of ${all}` };
+  return { state, text: many === all ? states[state] : `${states[state]}, ${many} of ${all}` };
 }
 
 export const isMisplaced = ({ geostatus }: { geostatus: Record<string, { status: string }> }) =>

@@ -1,5 +1,6 @@
 // The VPN services of an exit IP, with their health.
 import { dateTime } from '../format.ts';
+import { health } from '../ui/health.ts';
 import { Badge, Status } from '../ui/ui.ts';
 import type { ExitIp } from './rows.ts';
 
@@ -18,7 +19,11 @@ export function VpnServices({ of, isServed }: VpnServicesProps) {
           key={service}
           title={status_time > 0 ? `Checked ${dateTime(status_time)}` : 'Not checked yet'}
         >
-          {isServed ? <Status status={status} /> : <Badge tone="neutral">{`was ${status}`}</Badge>}{' '}
+          {isServed ? (
+            <Status status={status} />
+          ) : (
+            <Badge tone="neutral">{`was ${health[status]}`}</Badge>
+          )}{' '}
           {service}
         </li>
       ))}

@@ -1,5 +1,6 @@
 // A state as a word, with a colour that only repeats it.
 import type { ComponentChildren } from 'preact';
+import { health } from './health.ts';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'busy' | 'neutral';
 
@@ -19,7 +20,9 @@ const tones: Record<string, Tone> = {
   suspended: 'bad',
 };
 
-/** A status in the API's words: ok, warn, crit, unknown; pending, active, expiring, expired. */
+const words: Record<string, string> = health;
+
+/** A status of the API: of health in words; pending, active, expiring, expired as they are. */
 export function Status({ status }: { status: string }) {
-  return <Badge tone={tones[status] ?? 'neutral'}>{status}</Badge>;
+  return <Badge tone={tones[status] ?? 'neutral'}>{words[status] ?? status}</Badge>;
 }

@@ -132,12 +132,12 @@ export function SelectField(props: SelectProps) {
   );
 }
 
-/** Options from texts by their values. */
+/** Options from texts by their values, each with a capital letter. */
 export const optionsIn = (texts: Record<string, string | { text: string }>) =>
-  Object.entries(texts).map(([value, of]) => ({
-    value,
-    text: typeof of === 'string' ? of : of.text,
-  }));
+  Object.entries(texts).map(([value, of]) => {
+    const text = typeof of === 'string' ? of : of.text;
+    return { value, text: text.charAt(0).toUpperCase() + text.slice(1) };
+  });
 
 /** Whether a text, for example from the address, is one of these names. */
 export const isOneOf = <T extends object>(these: T, text: string): text is keyof T & string =>

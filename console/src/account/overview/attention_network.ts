@@ -88,8 +88,8 @@ export function ofServers({ servers = {} }: Known): Item[] {
       tone: exitTones[status],
       sentence:
         many === undefined
-          ? `On ${of.found.toLocaleString('en')} servers ${severalFail} (${status}): ${names}.`
-          : `${count(many, ...exitFaults[status])} (${status}): ${names}.`,
+          ? `On ${of.found.toLocaleString('en')} servers ${severalFail}: ${names}.`
+          : `${count(many, ...exitFaults[status])}: ${names}.`,
       link: serversBy(status),
     });
   }
@@ -102,7 +102,7 @@ export function ofServers({ servers = {} }: Known): Item[] {
     items.push({
       key: 'geo',
       tone: 'warn',
-      sentence: `A geo-IP provider sees ${where} in another country (crit): ${names}.`,
+      sentence: `A geo-IP provider sees ${where} in another country: ${names}.`,
       link: serversBy('misplaced'),
     });
   }

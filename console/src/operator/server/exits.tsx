@@ -1,9 +1,11 @@
 // The exit IPs of a server: port base, health, and the country by geo-IP providers.
+
 import type { ResponseOf } from '../../api/api.ts';
 import { change } from '../../api/reading.ts';
 import { country, dateTime } from '../../format.ts';
 import { FormDialog, OfRecord, useDialog } from '../../forms/form_dialog.tsx';
 import { Since } from '../../relative_time.tsx';
+import { GeoBadge } from '../../servers/geo_badge.tsx';
 import { VpnServices } from '../../servers/vpn.tsx';
 import { Button, Card, type Column, Empty, Status, Table, TextField, textOf } from '../../ui/ui.ts';
 
@@ -90,7 +92,7 @@ const columns: Column<Exit>[] = [
         <ul class="bare-list">
           {geostatus.map((geo) => (
             <li key={geo.provider} title={`Computed ${dateTime(geo.status_time)}`}>
-              <Status status={geo.status} /> {geo.provider}: {geoInWords(geo)}
+              <GeoBadge status={geo.status} /> {geo.provider}: {geoInWords(geo)}
             </li>
           ))}
         </ul>
