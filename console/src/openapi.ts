@@ -1074,6 +1074,8 @@ export interface NetworkStatus {
     revision: number;
     /** Always true: else this answer is a 503. */
     answers: boolean;
+    /** Why changes are refused; null when all is well. */
+    fault: string | null;
   };
   /** Who asks: the holder of the operator token. */
   operator: string;

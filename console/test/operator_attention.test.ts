@@ -23,7 +23,10 @@ function network(changes: Partial<Network> = {}): Network {
       has_usage: true,
       now,
       maintenance: false,
-      database: { engine: 'sqlite', schema: 5, epoch: 'e', revision: 9, answers: true },
+      database: {
+        ...{ engine: 'sqlite', schema: 5, epoch: 'e', revision: 9 },
+        ...{ answers: true, fault: null },
+      },
       accounts: 1,
       servers: 1,
       nodes: { all: 1, live: 1, lagging: 0 },
@@ -259,14 +262,16 @@ test('accounts over the limit, ended, ending within 30 days and suspended are sh
   expect(items.map(({ sentence }) => sentence).join(' ')).not.toContain('later');
 });
 
-test('maintenance and a geo-IP file with a fault are shown', () => {
+test('maintenance, a lost database file and a geo-IP file with a fault are shown', () => {
   const { status } = network();
   const geoip = [
     { provider: 'dbip', file: '/dbip.mmdb', type: 'City', built_at: now, fault: 'it is cut off' },
     { provider: 'other', file: '/other.mmdb', type: 'City', built_at: now, fault: null },
   ];
-  expect(keysOf({ status: { ...status, maintenance: true, geoip } })).toEqual([
+  const database = { ...status.database, fault: 'The file was removed.' };
+  expect(keysOf({ status: { ...status, maintenance: true, database, geoip } })).toEqual([
     'maintenance',
+    'database',
     'geoip-dbip',
   ]);
 });

@@ -130,6 +130,27 @@ test('a backup that does not verify is reported, is no good one, and the good on
   await t.stop();
 });
 
+test('a manifest that cannot be read is reported, and its backup still counts', async () => {
+  const { t, folder, look, status } = await startOn();
+  await look();
+  const [name] = backupsIn(folder);
+  const manifest = join(folder, `${name}.manifest`);
+  const before = readFileSync(manifest);
+  writeFileSync(manifest, '{');
+  const fault = expect.stringContaining(`${manifest} cannot be read (it is damaged)`);
+  const file = join(folder, name as string);
+  expect(await status()).toMatchObject({ last: { file }, last_verified: null, fault });
+  // A new manifest would vouch for bytes that nothing was compared with.
+  await look();
+  expect(readFileSync(manifest, 'utf8')).toBe('{');
+  expect(await status()).toMatchObject({ fault });
+  writeFileSync(manifest, before);
+  t.clock.advance(3600);
+  await look();
+  expect(await status()).toMatchObject({ fault: null });
+  await t.stop();
+});
+
 test('a folder that cannot be written is a sentence, and the server goes on', async () => {
   const { t, folder, look, status } = await startOn();
   rmSync(folder, { recursive: true });
@@ -274,6 +295,10 @@ describe('exitward backup verify', () => {
     expect(await verify(copy)).toMatch(/is not what was written/);
     writeSync(handle, 'a', at);
     expect(await verify(copy)).toMatch(/is good/);
+    const manifest = readFileSync(`${copy}.manifest`);
+    writeFileSync(`${copy}.manifest`, '');
+    expect(await verify(copy)).toMatch(/\.manifest cannot be read \(it is damaged\)/);
+    writeFileSync(`${copy}.manifest`, manifest);
 
     const keys = join(cli.data_dir, 'keys.json');
     const keysBefore = readFileSync(keys);

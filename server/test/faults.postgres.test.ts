@@ -67,7 +67,7 @@ describe('SQLite', () => {
     await expect(work).rejects.toThrow(/^The database failed: Query read timeout\.$/);
   });
 
-  test('while its file is removed, or replaced: 503 on changes, not ready, and the doctor says so', async () => {
+  test('while its file is removed, or replaced: 503 on changes, not ready, and the doctor and the status say so', async () => {
     const file = join(folder, 'lost.db');
     const t = await startTestApp(`sqlite:${file}`);
     const { write, read } = await prepare(t);
@@ -80,22 +80,23 @@ describe('SQLite', () => {
         ((await ready.json()) as { message?: string }).message,
         database.state,
         database.sentence,
+        (await t.operator.get('/status')).body.database.fault,
       ];
     };
-    expect(await state()).toEqual([200, undefined, 'ok', expect.any(String)]);
+    expect(await state()).toEqual([200, undefined, 'ok', expect.any(String), null]);
     copyFileSync(file, `${file}.copy`);
     renameSync(file, `${file}.away`);
     const sentence = expect.stringContaining('removed or replaced');
-    expect(await state()).toEqual([503, sentence, 'fault', sentence]);
+    expect(await state()).toEqual([503, sentence, 'fault', sentence, sentence]);
     expectUnavailable(await write());
     expect((await read()).status).toBe(200);
     renameSync(`${file}.copy`, file);
-    expect(await state()).toEqual([503, sentence, 'fault', sentence]);
+    expect(await state()).toEqual([503, sentence, 'fault', sentence, sentence]);
     expectUnavailable(await write());
 
     renameSync(`${file}.away`, file);
     expect((await write()).status).toBe(201);
-    expect(await state()).toEqual([200, undefined, 'ok', expect.any(String)]);
+    expect(await state()).toEqual([200, undefined, 'ok', expect.any(String), null]);
     await t.stop();
   });
 

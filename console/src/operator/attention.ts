@@ -236,6 +236,9 @@ function ofStatus({ status }: Network): Item[] {
       tone: 'warn',
       sentence: `The geo-IP file of ${provider}, ${file}, can’t be used: ${fault}. The last good one is still in use.`,
     }));
+  if (status.database.fault !== null) {
+    items.unshift({ key: 'database', tone: 'bad', sentence: status.database.fault });
+  }
   if (status.maintenance) {
     items.unshift({
       key: 'maintenance',

@@ -32,6 +32,8 @@ export interface Backup {
   bytes: number;
   /** Null when there is no manifest, or it cannot be read. */
   manifest: Manifest | null;
+  /** Why its last verification failed, or its manifest cannot be read. */
+  fault: string | null;
 }
 
 const format = /^exitward-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db$/;
@@ -62,16 +64,32 @@ function allBackups(folder: string): Backup[] {
       const at = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`) / 1000;
       const file = join(folder, name);
       const { size: bytes } = statSync(file, { throwIfNoEntry: false }) ?? { size: 0 };
-      return [{ file, at, bytes, manifest: readManifest(file) }];
+      return [{ file, at, bytes, ...manifestOrFault(file) }];
     })
     .sort((a, b) => b.at - a.at);
 }
 
+/** Null: there is none. Errors: a plain Error with one sentence when it cannot be read. */
 export function readManifest(file: string): Manifest | null {
+  const path = `${file}.manifest`;
   try {
-    return JSON.parse(readFileSync(`${file}.manifest`, 'utf8')) as Manifest;
-  } catch {
-    return null;
+    return JSON.parse(readFileSync(path, 'utf8')) as Manifest;
+  } catch (error) {
+    const { code = 'it is damaged' } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return null;
+    throw new Error(
+      `${path} cannot be read (${code}), so that nothing shows whether the backup is what was written; remove it to verify the backup without it.`,
+    );
+  }
+}
+
+/** A manifest that cannot be read is a fault of its backup, and no reason to overlook it. */
+function manifestOrFault(file: string): Pick<Backup, 'manifest' | 'fault'> {
+  try {
+    const manifest = readManifest(file);
+    return { manifest, fault: manifest?.fault ?? null };
+  } catch (error) {
+    return { manifest: null, fault: (error as Error).message };
   }
 }
 

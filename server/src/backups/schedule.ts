@@ -148,7 +148,7 @@ export class BackupSchedule {
       last_verified: good?.manifest?.verified_at
         ? { file: good.file, at: good.at, verified_at: good.manifest.verified_at }
         : null,
-      fault: fault ?? newest?.manifest?.fault ?? null,
+      fault: fault ?? newest?.fault ?? null,
       late: this.#clock.now() - since > 2 * every_seconds,
     };
   }

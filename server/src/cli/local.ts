@@ -132,7 +132,7 @@ async function verify(
   );
   const written = value.as_written
     ? 'It is byte for byte what was written.'
-    : 'There is no manifest beside it, so that its bytes were compared with nothing.';
+    : 'There is no manifest next to it, so its bytes were compared with nothing.';
   const moved =
     value.migrations.length > 0 ? `, and ${value.migrations.length} migration(s) ran` : '';
   const sentence = `${value.file} is good. ${written} SQLite finds it whole. It was restored from schema ${value.schema}${moved}; ${value.rows.toLocaleString('en')} rows of ${value.tables} tables are there${moved ? '' : ' with every value'}. The keys file ${config.keys_file} is the one that it lives with, and opened ${value.sealed.toLocaleString('en')} sealed value(s).`;

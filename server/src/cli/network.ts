@@ -13,7 +13,12 @@ export const statusVerb: Verb = {
   summary: 'how the network and the server stand',
   run: async (_given, api) => {
     const value = await api.get<
-      Row & { geoip: Row[]; tls: (Row & { names: string[] }) | null; backups: Row | null }
+      Row & {
+        database: { fault: string | null };
+        geoip: Row[];
+        tls: (Row & { names: string[] }) | null;
+        backups: Row | null;
+      }
     >('/status');
     const shown = record(value, [
       'version',
@@ -31,6 +36,7 @@ export const statusVerb: Verb = {
     ]);
     const { tls, backups, geoip } = value;
     const parts = [...shown.parts];
+    if (value.database.fault !== null) parts.push(...record(value, [databaseFault]).parts);
     if (tls) {
       parts.push({ rows: [{ ...tls, names: tls.names.join(', ') }], columns: certificateColumns });
     }
@@ -39,6 +45,8 @@ export const statusVerb: Verb = {
     return { ...shown, parts };
   },
 };
+
+const databaseFault: Column = ['database fault', 'database.fault'];
 
 const certificateColumns: Column[] = [
   ['certificate', 'names'],

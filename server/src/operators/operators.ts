@@ -5,6 +5,7 @@ import { OpenToOthers, readPrivate } from '../../../kit/src/private_files.ts';
 import { audit } from '../changes/audit.ts';
 import { bumpVersion, networkPosition, networkVersion, nextId } from '../changes/changes.ts';
 import type { Actor, Database, Transaction } from '../db/database.ts';
+import { lostFile } from '../db/faults.ts';
 import { schemaVersion } from '../db/migrate.ts';
 import { inTurns } from '../db/slices.ts';
 import { conflict, notFound } from '../errors.ts';
@@ -202,7 +203,13 @@ export async function networkStatus(db: Database, now: number) {
     version,
     now,
     maintenance,
-    database: { engine: db.engine, schema, ...position, answers: true },
+    database: {
+      engine: db.engine,
+      schema,
+      ...position,
+      answers: true,
+      fault: db.isLost?.() ? lostFile : null,
+    },
     ...counts,
     nodes: { all: nodes, live: live_nodes, lagging: lagging_nodes },
     has_users: has_users > 0,

@@ -83,6 +83,7 @@ const Status = Named('NetworkStatus', {
     }),
     revision: Integer('Number of the last change.'),
     answers: Type.Boolean({ description: 'Always true: else this answer is a 503.' }),
+    fault: orNull(Type.String(), 'Why changes are refused; null when all is well.'),
   }),
   operator: Type.String({ description: 'Who asks: the holder of the operator token.' }),
   accounts: Integer('How many there are.'),
