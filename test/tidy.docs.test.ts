@@ -214,6 +214,12 @@ const joins: Record<string, Record<string, string>> = {
     exit_ips: 'a report of health counts for exit IPs of the own server alone, in one statement',
     contract_servers: 'the nodes of a contract are counted, and waited for, in one statement',
   },
+  'nodes/page_store.ts': {
+    servers: 'a page is filtered and sorted by the servers of its nodes',
+    network: 'a node lags by the log of changes, as the status counts it',
+    changes: 'as above',
+    contract_servers: 'a change of an account concerns the nodes of its servers',
+  },
   'nodes/vpn_health_store.ts': {
     contract_servers: 'the VPN of the servers of a contract is read in one statement',
   },

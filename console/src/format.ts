@@ -15,6 +15,9 @@ export function columnBytes(count: number): string {
   return `${unit === 'B' ? amount : Number(amount).toPrecision(3)} ${unit}`;
 }
 
+/** Bits a second for a column: 2400000 -> "2.40 Mbit/s". */
+export const columnRate = (bits: number) => `${columnBytes(bits).replace(/B$/, 'bit')}/s`;
+
 /** Bits a second: 2400000 -> "2.4 Mbit/s". */
 export function bitRate(bits: number): string {
   return `${bytes(bits).replace(/B$/, 'bit')}/s`;

@@ -644,6 +644,13 @@ export interface Doctor {
   }[];
 }
 
+export interface DrainedNodes {
+  /** Which nodes, each once: at most 1000. */
+  nodes: number[];
+  /** Whether they take no new connections. Those that are open go on. */
+  drained: boolean;
+}
+
 export interface EntryExpiries {
   /** Which entries, each once, and when each is to expire: at most 1000. */
   entries: EntryExpiry[];
@@ -1042,6 +1049,11 @@ export interface ManifestSettings {
   }[];
 }
 
+export interface ManyNodes {
+  /** How many nodes. */
+  nodes: number;
+}
+
 export interface ManyServerChanges {
   /** Which servers, each once: at most 1000. */
   servers: string[];
@@ -1374,6 +1386,8 @@ export interface Node {
   drained_at: number | null;
   /** Open requests and tunnels of clients, as of its last acknowledgement; null: its agent does not say. */
   connections: number | null;
+  /** What its clients sent and received, on average in the last whole five minutes; 0 when it has reported none. */
+  bytes_per_second: number;
   /** When the certificate of its VPN ends; null: it serves none, has none, or does not say. */
   certificate_expiry: number | null;
   /** What it last said is wrong with it. */
@@ -2394,6 +2408,7 @@ export const operations = {
   admin_set_maintenance: { method: 'PUT', path: '/admin/maintenance' },
   admin_set_manifest: { method: 'PUT', path: '/admin/manifests/{manifest}' },
   admin_list_nodes: { method: 'GET', path: '/admin/nodes' },
+  admin_drain_nodes: { method: 'PATCH', path: '/admin/nodes' },
   admin_get_node: { method: 'GET', path: '/admin/nodes/{id}' },
   admin_change_node: { method: 'PATCH', path: '/admin/nodes/{id}' },
   admin_remove_node: { method: 'DELETE', path: '/admin/nodes/{id}' },
@@ -3275,8 +3290,29 @@ export interface Operations {
     response: Manifest;
   };
   admin_list_nodes: {
-    given: object;
+    given: {
+      query?: {
+        limit?: number;
+        after?: string;
+        sort?:
+          | 'id'
+          | 'name'
+          | 'server'
+          | 'state'
+          | 'version'
+          | 'seen_at'
+          | 'connections'
+          | 'bytes_per_second';
+        order?: 'asc' | 'desc';
+        search?: string;
+        state?: 'lost' | 'faulty' | 'lagging' | 'drained' | 'good';
+      };
+    };
     response: Node[];
+  };
+  admin_drain_nodes: {
+    given: { body: DrainedNodes };
+    response: ManyNodes;
   };
   admin_get_node: {
     given: { path: { id: number } };

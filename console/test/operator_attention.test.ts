@@ -99,6 +99,7 @@ const counts = (of: object) => ({ all: 1, live: 1, drained: 0, lag: 0, ...of });
 const node = (changes: Partial<Network['nodes'][number]> = {}) => ({
   id: 1,
   max_bytes_per_second: null,
+  bytes_per_second: 0,
   server: 'fra1',
   name: 'fra1-a',
   version: '0.1.0',

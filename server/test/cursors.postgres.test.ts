@@ -58,7 +58,7 @@ eachApp((t) => {
     return client.get(`${rest?.replace('{account}', 'acme')}?${new URLSearchParams(query)}`);
   };
 
-  test('there are fifteen such lists', () => expect(lists).toHaveLength(15));
+  test('there are sixteen such lists', () => expect(lists).toHaveLength(16));
 
   describe.each(lists)('$path', ({ path, sorts }) => {
     const page = (sort: string, cursor: unknown) =>

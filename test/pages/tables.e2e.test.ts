@@ -1,5 +1,6 @@
 // The tables of both consoles at each width: columns leave in their order, none is cut off, and
 // what a person selects stays.
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { expectAccessible } from '../console/looking.ts';
 import { FakeConsole } from './fake_console.ts';
@@ -48,28 +49,18 @@ describe('a table', () => {
   test('has fewer columns the narrower it is, in the order of their ranks', async () => {
     t.setFields({ proof: 'unproven' });
     await t.open(path);
-    const seen: string[][] = [];
-    for (const width of [1920, 1440, 1024, 768]) {
+    const few = ['Address', 'User', 'Expires', 'Last used', 'Note'];
+    const more = ['Address', 'User', 'Expires', 'Last used', 'Verified', 'Note', 'Added'];
+    for (const [width, columns] of [
+      [1920, [...more, 'Added by']],
+      [1440, more],
+      [1024, few],
+      [768, few.slice(0, -1)],
+    ] as const) {
       await resize(width);
-      seen.push(await headings());
+      await expect.poll(headings).toEqual(columns);
       expect(await misplaced(), `at ${width}`).toEqual([]);
     }
-    const all = [
-      'Address',
-      'User',
-      'Expires',
-      'Last used',
-      'Verified',
-      'Note',
-      'Added',
-      'Added by',
-    ];
-    expect(seen).toEqual([
-      all,
-      all.slice(0, -1),
-      ['Address', 'User', 'Expires', 'Last used', 'Note'],
-      ['Address', 'User', 'Expires', 'Last used'],
-    ]);
   });
 
   test('has the actions of a row in a menu where it is narrow', async () => {
@@ -110,5 +101,72 @@ describe('a table', () => {
     );
     expect(words).toContain('expires');
     expect(words.join(' ')).not.toMatch(/[A-Z]/);
+  });
+
+  /** From here on the list has so many rows, and is read in pages. */
+  function fill(operation: string, rows: number): void {
+    t.fake.answer(({ name, path, example }, { query }) => {
+      if (name !== operation || query.limit === undefined) return undefined;
+      const [from, limit] = [Number(query.after ?? 0), Number(query.limit)];
+      const [row] = example as object[];
+      const all = Array.from({ length: rows }, (_, at) => ({ ...row, id: at + 1 }));
+      const next = new URLSearchParams({ ...query, after: String(from + limit) });
+      const headers: Record<string, string> = {
+        'exitward-total': String(rows),
+        'exitward-found': String(rows),
+      };
+      if (from + limit < rows) headers.link = `<${path}?${next}>; rel="next"`;
+      return { headers, body: all.slice(from, from + limit) };
+    });
+  }
+  const sent = (operation: string) =>
+    t.fake.writes.filter((write) => write.operation === operation).map(({ body }) => body);
+
+  test('selects all rows that match, also those that are not shown, and changes them in parts', async () => {
+    fill('GET /console/authlist', 2345);
+    await t.load('/authlist');
+    await t.visit.field('Select all rows shown').check();
+    await t.visit.sees('100 selected');
+    await t.visit.button('Select all 2,345').click();
+    await t.visit.sees('2,345 selected');
+    await expectAccessible(t.visit, 'all rows selected');
+    t.fake.answer('POST /console/authlist/remove', {
+      body: { entries: 1000, removal_id: 7 },
+    });
+    await t.visit.button('Remove …').click();
+    await t.visit.button('Remove 2,345 entries').click();
+    await t.visit.toast('2,345 authlist entries removed').waitFor();
+    const parts = sent('POST /console/authlist/remove') as Array<{ ids: number[] }>;
+    expect(parts.map(({ ids }) => ids.length)).toEqual([1000, 1000, 345]);
+    expect(new Set(parts.flatMap(({ ids }) => ids)).size).toBe(2345);
+    expect(await t.visit.page.locator('tbody tr').count()).toBe(100);
+  });
+
+  test('of nodes drains the selected ones in one request, and undoes that', async () => {
+    fill('GET /admin/nodes', 3);
+    await t.load('/operator/nodes');
+    await t.visit.field('Select all rows shown').check();
+    await t.visit.button('Drain …').click();
+    await t.visit.button('Drain 3 nodes').click();
+    await t.visit.toast('3 nodes drained').getByRole('button', { name: 'Undo' }).click();
+    await t.visit.toast('3 nodes: as before').waitFor();
+    expect(sent('PATCH /admin/nodes')).toEqual([
+      { nodes: [1, 2, 3], drained: true },
+      { nodes: [1, 2, 3], drained: false },
+    ]);
+  });
+
+  test('of nodes is exported with all that matches', async () => {
+    fill('GET /admin/nodes', 1200);
+    await t.load('/operator/nodes');
+    const [file] = await Promise.all([
+      t.visit.page.waitForEvent('download'),
+      t.visit.button('Export what is shown as CSV').click(),
+    ]);
+    const lines = readFileSync(await file.path(), 'utf8')
+      .trimEnd()
+      .split('\r\n');
+    expect(lines[0]).toMatch(/^.?id,node,server,online,.*connections,bytes_per_second/);
+    expect(lines).toHaveLength(1201);
   });
 });

@@ -9,6 +9,7 @@ export type Paged =
   | 'admin_list_accounts'
   | 'admin_list_usage'
   | 'admin_list_servers'
+  | 'admin_list_nodes'
   | 'admin_list_audit'
   | 'admin_list_geo_statuses'
   | 'admin_list_tokens'

@@ -23,7 +23,7 @@ export interface ChosenInDialog<T> extends Chosen<T> {
   onClose: () => void;
 }
 
-/** The most rows that can be selected; the server changes no more at once. */
+/** The most rows that can be selected. */
 const maxSelected = 10_000;
 
 interface ListOptions {

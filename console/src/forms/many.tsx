@@ -7,7 +7,8 @@ import { Button, ChosenBar, notify } from '../ui/ui.ts';
 import { ExpiryField, expiryOf } from './expiry_field.tsx';
 import { FormDialog } from './form_dialog.tsx';
 import type { ChosenInBar, ChosenInDialog } from './list.ts';
-import { type List, lists, undoRemoval } from './remove_all.tsx';
+import { inParts } from './parts.ts';
+import { type List, lists, undoRemovals } from './remove_all.tsx';
 import { undoBy } from './undo.ts';
 
 interface Entry {
@@ -51,11 +52,14 @@ function RemoveMany({ list, chosen, selection, onClose }: ManyProps) {
   const { one: singular, many, removeMany } = lists[list];
   const what = count(chosen.length, singular, many);
   const remove = async () => {
-    const body = { ids: chosen.map(({ id }) => id) };
-    const { removal_id } = await changeIn(scope, removeMany, { body });
+    const removed = await inParts(
+      chosen.map(({ id }) => id),
+      (ids) => changeIn(scope, removeMany, { body: { ids } }),
+    );
     selection.setAll(false);
     const about = keysOf(list, chosen);
-    const undo = removal_id === null ? { about } : undoRemoval(scope, list, removal_id, about);
+    const removals = removed.flatMap(({ removal_id }) => removal_id ?? []);
+    const undo = removals.length === 0 ? { about } : undoRemovals(scope, list, removals, about);
     notify(`${what} removed.`, undo);
   };
   return (
@@ -81,14 +85,17 @@ function ExtendMany({ list, chosen, selection, onClose }: ManyProps) {
   const what = count(chosen.length, singular, many);
   const change = async (fields: FormData) => {
     const expiry = expiryOf(fields) ?? 0;
-    const entries = chosen.map(({ id }) => ({ id, expiry }));
-    await changeIn(scope, changeExpiries, { body: { entries } });
+    const setExpiries = (all: readonly Entry[], expiryOf: (entry: Entry) => number) =>
+      inParts(
+        all.map((entry) => ({ id: entry.id, expiry: expiryOf(entry) })),
+        (entries) => changeIn(scope, changeExpiries, { body: { entries } }),
+      );
+    await setExpiries(chosen, () => expiry);
     selection.setAll(false);
     const about = keysOf(list, chosen);
     const earliest = Math.min(...chosen.map((entry) => entry.expiry));
     const back = async () => {
-      const before = chosen.map((entry) => ({ id: entry.id, expiry: entry.expiry }));
-      await changeIn(scope, changeExpiries, { body: { entries: before } });
+      await setExpiries(chosen, (entry) => entry.expiry);
       return `${what}: the expiry is as it was.`;
     };
     // An expired entry can be revived, but not restored.

@@ -63,7 +63,7 @@ function RemoveAll({ list, entries, children, onClose }: RemoveAllProps) {
     const { removal_id } = removed;
     notify(
       `${count(removed.entries, singular, many)} removed.`,
-      removal_id === null ? {} : undoRemoval(scope, list, removal_id),
+      removal_id === null ? {} : undoRemovals(scope, list, [removal_id]),
     );
   };
 
@@ -89,28 +89,34 @@ function RemoveAll({ list, entries, children, onClose }: RemoveAllProps) {
   );
 }
 
-/** The undo of a removal; `about`: keys of the removed entries, the whole list when left out. */
-export const undoRemoval = (
+/** The undo of removals; `about`: keys of the removed entries, the whole list when left out. */
+export const undoRemovals = (
   scope: Scope,
   list: List,
-  removal_id: number,
+  removals: readonly number[],
   about: readonly string[] = [list],
-) => undoBy(() => restoreRemoval(scope, list, removal_id), { about });
+) => undoBy(() => restoreRemovals(scope, list, removals), { about });
 
-/**
- * Restores entries that were removed at once; returns a sentence on the outcome. Errors: ApiError.
- */
-async function restoreRemoval(scope: Scope, list: List, removal_id: number): Promise<string> {
+/** Restores what was removed; returns a sentence on the outcome. Errors: ApiError. */
+async function restoreRemovals(
+  scope: Scope,
+  list: List,
+  removals: readonly number[],
+): Promise<string> {
   const { one: singular, many, restore, leftOut } = lists[list];
-  const outcome = await changeIn(scope, restore, { body: { removal_id } }).catch(
-    (error: unknown) => {
-      if (error instanceof ApiError && error.code === 'removal_gone') return;
-      throw error;
-    },
-  );
-  // Another admin, or a second press of the button, was faster.
-  if (!outcome) return 'They are already restored.';
-  const { restored, left_out } = outcome;
+  let [restored, left_out, isDone] = [0, 0, false];
+  for (const removal_id of removals) {
+    try {
+      const outcome = await changeIn(scope, restore, { body: { removal_id } });
+      restored += outcome.restored;
+      left_out += outcome.left_out;
+      isDone = true;
+    } catch (error) {
+      // Another admin, or a second press of the button, was faster.
+      if (!(error instanceof ApiError && error.code === 'removal_gone')) throw error;
+    }
+  }
+  if (!isDone) return 'They are already restored.';
   const rest = left_out > 0 ? ` Left out: ${left_out} (${leftOut}).` : '';
   return `${count(restored, singular, many)} restored.${rest}`;
 }
@@ -167,7 +173,7 @@ function OneRemoval({ list, of }: { list: List; of: Removal }) {
     setBusy(true);
     // The button goes away with its removal.
     keepFocus(button);
-    await undoRemoval(scope, list, removal_id).undo();
+    await undoRemovals(scope, list, [removal_id]).undo();
     setBusy(false);
   };
   return (

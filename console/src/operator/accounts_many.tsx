@@ -5,6 +5,7 @@ import { count, dateTime } from '../format.ts';
 import { ExactExpiryField, expiryOf } from '../forms/expiry_field.tsx';
 import { FormDialog } from '../forms/form_dialog.tsx';
 import type { Chosen, ChosenInBar, ChosenInDialog } from '../forms/list.ts';
+import { inParts } from '../forms/parts.ts';
 import { undoBy } from '../forms/undo.ts';
 import { Button, ChosenBar, notify } from '../ui/ui.ts';
 import type { Account } from './states.ts';
@@ -35,6 +36,9 @@ const countOf = (accounts: readonly unknown[]) => count(accounts.length, 'accoun
 
 type Terms = Partial<Pick<Account, 'suspended' | 'expiry'>>;
 
+const send = (all: Array<Terms & { account: string }>) =>
+  inParts(all, (accounts) => change('admin_change_accounts', { body: { accounts } }), 500);
+
 /** Changes the accounts that differ. */
 async function changeMany(
   { chosen, selection }: Chosen<Account>,
@@ -47,14 +51,14 @@ async function changeMany(
   );
   if (changed.length > 0) {
     const accounts = changed.map(({ name }) => ({ account: name, ...to }));
-    await change('admin_change_accounts', { body: { accounts } });
+    await send(accounts);
   }
   selection.setAll(false);
   if (changed.length === 0) return notify('Nothing to change.');
   const about = changed.map(({ name }) => `accounts/${name}`);
   const undo = async () => {
     const accounts = changed.map((account) => ({ account: account.name, ...before(account) }));
-    await change('admin_change_accounts', { body: { accounts } });
+    await send(accounts);
     return `${countOf(changed)}: as before.`;
   };
   notify(done(countOf(changed)), undoBy(undo, { about }));

@@ -32,7 +32,7 @@ export function NodePage({ id }: { id: number }) {
       note={<Link href={paths.operator.nodes}>All nodes</Link>}
       actions={
         node &&
-        nodeActions(node, nodes.data ?? [], open).map(({ text, icon, onSelect }) => (
+        nodeActions(node, open).map(({ text, icon, onSelect }) => (
           <Button key={text} onClick={onSelect} {...(icon && { icon })}>
             {text}
           </Button>

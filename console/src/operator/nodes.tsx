@@ -1,32 +1,29 @@
 // Every node: its server, its status, and its lag; and the unused invitations.
 import { Link } from 'wouter-preact';
-import { useAddressStates } from '../address.ts';
 import type { ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
-import { FormDialog, type OpenDialog, useDialog } from '../forms/form_dialog.tsx';
+import { ExportButtons, timeText } from '../forms/export.tsx';
+import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
+import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
 import { UntilWithDate } from '../relative_time.tsx';
-import {
-  Badge,
-  Button,
-  Card,
-  type Column,
-  Empty,
-  isOneOf,
-  Loaded,
-  optionsIn,
-  Page,
-  SearchField,
-  SelectField,
-  Table,
-} from '../ui/ui.ts';
+import { Badge, Button, Card, type Column, Empty, Loaded, Page, Table } from '../ui/ui.ts';
 import { InviteNodeDialog } from './forms/node_invite.tsx';
 import { HeldUsage } from './held_usage.tsx';
+import { ManyNodesBar } from './nodes_many.tsx';
 import { NodesTable } from './nodes_table.tsx';
-import { type Node, nodeGroups } from './states.ts';
+import { type Node, nodeFilters } from './states.ts';
+
+const sorts = [
+  ...(['name', 'server', 'state', 'version'] as const),
+  ...(['seen_at', 'connections', 'bytes_per_second'] as const),
+];
 
 export function NodesPage() {
-  const nodes = useRead('admin_list_nodes', {});
+  const list = useFilteredList('admin_list_nodes', {
+    ...{ key: 'id', sorts, sort: 'server', states: nodeFilters, canEnd: false },
+  });
+  const { pages, table, selection, chosen } = list;
   const { dialog, open, openLinked } = useDialog({
     invite: (close, server) => <InviteNodeDialog server={server} onClose={close} />,
   });
@@ -36,20 +33,24 @@ export function NodesPage() {
     </Button>
   );
   return (
-    <Page note="Machines that carry the servers’ traffic." actions={invite}>
-      <Card>
-        <Loaded of={nodes} what="the nodes">
-          {(all) =>
-            all.length === 0 ? (
-              <Empty title="No nodes yet">
-                Servers need a node to carry traffic. Invite one, then start its agent.
-              </Empty>
-            ) : (
-              <Nodes all={all} open={open} />
-            )
-          }
-        </Loaded>
-      </Card>
+    <Page title="Nodes" note="Machines that carry the servers’ traffic." actions={invite}>
+      <FilteredList
+        what="the nodes"
+        empty={
+          <Empty title="No nodes yet">
+            Servers need a node to carry traffic. Invite one, then start its agent.
+          </Empty>
+        }
+        placeholder="Node or server"
+        bar={<ManyNodesBar {...{ chosen, selection, open }} />}
+        {...{ list }}
+      >
+        <NodesTable
+          {...table}
+          open={open}
+          buttons={<ExportButtons name="nodes" of={pages} {...{ header, cells }} />}
+        />
+      </FilteredList>
       <HeldUsage />
       <Invites />
       {dialog}
@@ -57,42 +58,16 @@ export function NodesPage() {
   );
 }
 
-const states = optionsIn({ '': 'Any state', ...nodeGroups });
-
-function Nodes({ all, open }: { all: readonly Node[]; open: OpenDialog }) {
-  const [{ search, state }, change] = useAddressStates({ search: '', state: '' });
-  const wanted = search.trim().toLowerCase();
-  const group = isOneOf(nodeGroups, state) ? nodeGroups[state] : undefined;
-  const rows = all.filter(
-    (node) =>
-      `${node.name} ${node.server}`.toLowerCase().includes(wanted) && (group?.has(node) ?? true),
-  );
-  return (
-    <>
-      <div class="filters">
-        <SearchField
-          label="Search"
-          name="search"
-          placeholder="Node or server"
-          value={search}
-          onInput={(search) => change({ search })}
-        />
-        <SelectField
-          label="State"
-          name="state"
-          value={state}
-          onInput={(state) => change({ state })}
-          options={states}
-        />
-      </div>
-      {rows.length > 0 ? (
-        <NodesTable of={rows} all={all} open={open} />
-      ) : (
-        <Empty title="No node matches" />
-      )}
-    </>
-  );
-}
+const header = [
+  ...['id', 'node', 'server', 'online', 'drained_since', 'changes_behind', 'connections'],
+  ...['bytes_per_second', 'problems', 'version', 'seen', 'joined', 'certificate_ends'],
+];
+const cells = (node: Node) => [
+  ...[node.id, node.name, node.server, node.live ? 'yes' : 'no', timeText(node.drained_at)],
+  ...[node.lag, node.connections ?? '', node.bytes_per_second],
+  ...[node.faults.map(({ message }) => message).join(' '), node.version],
+  ...[node.seen_at, node.joined_at, node.certificate_expiry].map(timeText),
+];
 
 type Invite = ResponseOf<'admin_list_invites'>[number];
 

@@ -1,42 +1,44 @@
 // The nodes of the whole network or of one server, as a table.
+import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
-import { change } from '../api/reading.ts';
+import { change, useRead } from '../api/reading.ts';
+import { columnRate } from '../format.ts';
+import { CutText, Nothing } from '../forms/columns.tsx';
 import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
 import { Since, Until } from '../relative_time.tsx';
-import { Badge, type Column, type RowAction, Table } from '../ui/ui.ts';
+import { Badge, type Column, type ListProps, Loaded, type RowAction, Table } from '../ui/ui.ts';
 import { lagText, type Node, nodeState, othersOfServer } from './states.ts';
 
-interface NodesTableProps {
-  of: readonly Node[];
-  /** All nodes, including those that are not shown. */
-  all?: readonly Node[];
+interface NodesTableProps extends ListProps<Node> {
   open: OpenDialog;
   /** Whether all are of one server, which is then not named. */
   ofServer?: boolean;
 }
 
-export function NodesTable({ of, all = of, open, ofServer = false }: NodesTableProps) {
-  const omittedColumns = new Set([
+export function NodesTable({ open, ofServer = false, ...list }: NodesTableProps) {
+  const hasCertificate = list.rows.some(({ certificate_expiry }) => certificate_expiry !== null);
+  const omittedColumns = [
     ...(ofServer ? ['Server'] : []),
-    ...(of.some(({ certificate_expiry }) => certificate_expiry !== null) ? [] : [certificate]),
-  ]);
+    ...(hasCertificate ? [] : [certificate]),
+  ];
   return (
     <Table
+      {...list}
       compact
       caption="Nodes"
-      columns={columns.filter(({ heading }) => !omittedColumns.has(heading))}
-      rows={of}
+      one="node"
+      many="nodes"
+      columns={columns.filter(({ heading }) => !omittedColumns.includes(heading))}
       keyOf={({ id }) => id}
       nameOf={({ name }) => name}
-      actions={(node) => nodeActions(node, all, open)}
+      actions={(node) => nodeActions(node, open)}
     />
   );
 }
 
 /** The actions on a node, of its row or of its page. */
-export function nodeActions(node: Node, all: readonly Node[], open: OpenDialog): RowAction[] {
-  const others = othersOfServer(node, all);
+export function nodeActions(node: Node, open: OpenDialog): RowAction[] {
   const isDrained = node.drained_at !== null;
   const Drain = isDrained ? UndrainNode : DrainNode;
   return [
@@ -44,11 +46,11 @@ export function nodeActions(node: Node, all: readonly Node[], open: OpenDialog):
       text: isDrained ? 'Undrain' : 'Drain',
       icon: isDrained ? 'resume' : 'pause',
       isWritten: true,
-      onSelect: () => open((close) => <Drain {...{ node, others }} onClose={close} />),
+      onSelect: () => open((close) => <Drain node={node} onClose={close} />),
     },
     {
       ...{ text: 'Revoke', icon: 'remove', isWritten: true },
-      onSelect: () => open((close) => <RevokeNode {...{ node, others }} onClose={close} />),
+      onSelect: () => open((close) => <RevokeNode node={node} onClose={close} />),
     },
   ];
 }
@@ -58,74 +60,128 @@ const columns: Column<Node>[] = [
   {
     heading: 'Node',
     names: true,
-    cell: ({ id, name }) => <Link href={paths.operator.node(id)}>{name}</Link>,
+    sort: 'name',
+    cut: true,
+    cell: ({ id, name }) => (
+      <Link title={name} href={paths.operator.node(id)}>
+        {name}
+      </Link>
+    ),
   },
   {
     heading: 'Server',
+    sort: 'server',
+    cut: true,
+    needs: 6,
     cell: ({ server }) => <Link href={paths.operator.server(server)}>{server}</Link>,
   },
   {
     heading: 'State',
+    sort: 'state',
     cell: (node) => {
       const { tone, text } = nodeState(node);
       return <Badge tone={tone}>{text}</Badge>;
     },
   },
   {
-    heading: 'Lag',
-    cell: ({ lag }) => (lag === 0 ? <span class="note nothing">none</span> : lagText(lag)),
-  },
-  {
     heading: 'Problems',
-    cell: ({ faults }) =>
-      faults.length === 0 ? (
-        <span class="note nothing">none</span>
-      ) : (
-        <ul class="bare-list">
-          {faults.map(({ message, since }) => (
-            <li key={message} class="two-lines">
-              {message}
-              <span class="note">
-                <Since at={since} />
-              </span>
-            </li>
-          ))}
-        </ul>
-      ),
+    grows: true,
+    cell: ({ faults }) => <Problems of={faults} />,
   },
   {
-    heading: certificate,
-    cell: ({ certificate_expiry }) => <Until at={certificate_expiry} never="none" />,
-  },
-  {
-    heading: 'Applied up to',
+    heading: 'Throughput',
     numeric: true,
-    rank: 3,
-    word: 'up to',
-    cell: ({ applied_revision }) => applied_revision,
+    sort: 'bytes_per_second',
+    rank: 1,
+    cell: ({ live, bytes_per_second }) => (live ? columnRate(bytes_per_second * 8) : <Nothing />),
   },
-  { heading: 'Seen', cell: ({ seen_at }) => <Since at={seen_at} /> },
+  {
+    heading: 'Connections',
+    numeric: true,
+    sort: 'connections',
+    rank: 1,
+    word: 'connections',
+    cell: ({ live, connections }) =>
+      live && connections !== null ? connections.toLocaleString('en') : <Nothing />,
+  },
+  {
+    heading: 'Lag',
+    rank: 3,
+    cut: true,
+    cell: ({ lag }) => (lag === 0 ? <Nothing text="none" /> : <CutText of={lagText(lag)} />),
+  },
+  {
+    heading: 'Seen',
+    sort: 'seen_at',
+    rank: 2,
+    word: 'seen',
+    cell: ({ seen_at }) => <Since at={seen_at} />,
+  },
   {
     heading: 'Version',
+    sort: 'version',
+    rank: 4,
+    word: 'version',
     cell: ({ version, is_behind }) => (
       <>
         {version} {is_behind && <Badge tone="warn">behind</Badge>}
       </>
     ),
   },
+  {
+    heading: certificate,
+    rank: 3,
+    word: 'certificate ends',
+    cell: ({ certificate_expiry }) => <Until at={certificate_expiry} never="none" />,
+  },
+  {
+    heading: 'Applied up to',
+    numeric: true,
+    isExtra: true,
+    word: 'up to',
+    cell: ({ applied_revision }) => applied_revision,
+  },
 ];
+
+/** The first problem; the tooltip has them all. */
+function Problems({ of }: { of: Node['faults'] }) {
+  const [first] = of;
+  if (!first) return <Nothing text="none" />;
+  const others = of.length > 1 ? `${of.length - 1} more: ` : '';
+  return (
+    <span title={of.map(({ message }) => message).join('\n')}>
+      {others}
+      {first.message}
+    </span>
+  );
+}
 
 interface NodeDialogProps {
   node: Node;
-  /** The other nodes of its server. */
-  others: readonly Node[];
   onClose: () => void;
+}
+
+interface OthersProps {
+  node: Node;
+  children: (others: Node[]) => ComponentChildren;
+}
+
+/** A sentence on the other nodes of its server. */
+function Others({ node, children }: OthersProps) {
+  const nodes = useRead('admin_list_nodes', {});
+  return (
+    <Loaded of={nodes} what="the other nodes of the server">
+      {(all) => children(othersOfServer(node, all))}
+    </Loaded>
+  );
 }
 
 const further = (nodes: number) => `${nodes} other ${nodes === 1 ? 'node' : 'nodes'}`;
 
-function DrainNode({ node: { id, name, server }, others, onClose }: NodeDialogProps) {
-  const open = others.filter((other) => other.live && other.drained_at === null).length;
+const isOpen = ({ live, drained_at }: Node) => live && drained_at === null;
+
+function DrainNode({ node, onClose }: NodeDialogProps) {
+  const { id, name, server } = node;
   return (
     <FormDialog
       title={`Drain ${name} of ${server}?`}
@@ -140,11 +196,20 @@ function DrainNode({ node: { id, name, server }, others, onClose }: NodeDialogPr
         <strong>
           Use this before work on its machine. New connections are refused. Open ones continue, and
           the table shows how many.
-        </strong>{' '}
-        {open === 0
-          ? `${server} has no other node that takes connections: clients are asked to use another server, and the status of its exit IPs is crit.`
-          : `${server} has ${further(open)} that ${open === 1 ? 'takes' : 'take'} connections.`}
+        </strong>
       </p>
+      <Others node={node}>
+        {(others) => {
+          const open = others.filter(isOpen).length;
+          return (
+            <p>
+              {open === 0
+                ? `${server} has no other node that takes connections: clients are asked to use another server, and the status of its exit IPs is crit.`
+                : `${server} has ${further(open)} that ${open === 1 ? 'takes' : 'take'} connections.`}
+            </p>
+          );
+        }}
+      </Others>
     </FormDialog>
   );
 }
@@ -165,8 +230,8 @@ function UndrainNode({ node: { id, name, server }, onClose }: NodeDialogProps) {
   );
 }
 
-function RevokeNode({ node: { id, name, server }, others, onClose }: NodeDialogProps) {
-  const live = others.filter((other) => other.live).length;
+function RevokeNode({ node, onClose }: NodeDialogProps) {
+  const { id, name, server } = node;
   return (
     <FormDialog
       title={`Revoke ${name} of ${server}?`}
@@ -181,11 +246,20 @@ function RevokeNode({ node: { id, name, server }, others, onClose }: NodeDialogP
         <strong>
           Its token stops working and its stream closes at once. Within a minute its agent refuses
           all connections and ends open ones.
-        </strong>{' '}
-        {live === 0
-          ? `${server} then has no node online, and stops working until another one joins.`
-          : `${server} has ${further(live)} that ${live === 1 ? 'is' : 'are'} online.`}
+        </strong>
       </p>
+      <Others node={node}>
+        {(others) => {
+          const live = others.filter((other) => other.live).length;
+          return (
+            <p>
+              {live === 0
+                ? `${server} then has no node online, and stops working until another one joins.`
+                : `${server} has ${further(live)} that ${live === 1 ? 'is' : 'are'} online.`}
+            </p>
+          );
+        }}
+      </Others>
       <p class="note">
         It cannot be brought back; the machine can join again with a new code. If {server} has a
         VPN, all its VPN passwords and shared keys end, and users need new profiles: the machine has

@@ -110,7 +110,7 @@ function Nodes({ server, nodes }: { server: string; nodes: readonly Node[] }) {
           Until one does, nothing is let through, and custom DNS entries stay pending.
         </Empty>
       ) : (
-        <NodesTable of={nodes} open={open} ofServer />
+        <NodesTable rows={nodes} open={open} ofServer />
       )}
       {dialog}
     </Card>

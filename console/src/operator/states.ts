@@ -54,6 +54,15 @@ export const nodeGroups = {
   },
 } as const;
 
+/** The states that the server can filter nodes by. */
+export const nodeFilters = {
+  good: 'Online, all well',
+  lost: 'Offline',
+  faulty: 'With problems',
+  lagging: 'Lagging',
+  drained: 'Drained',
+};
+
 /**
  * The groups of servers by their nodes, as the server filters them: each server is in one group.
  */

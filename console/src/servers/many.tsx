@@ -5,20 +5,18 @@ import { explain } from '../api/sentences.ts';
 import { count } from '../format.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
 import type { ChosenInBar } from '../forms/list.ts';
+import { inParts } from '../forms/parts.ts';
 import { undoBy } from '../forms/undo.ts';
 import { Button, ChosenBar, notify, notifyError, type Selection } from '../ui/ui.ts';
 import type { NetworkServer } from './rows.ts';
 
-/** The most servers that one request may change. */
-const mostAtOnce = 1000;
-
 const namesOf = (servers: readonly NetworkServer[]) => servers.map(({ server }) => server);
 const writtenCount = (names: readonly string[]) => count(names.length, 'server');
 
-const put = (scope: Scope, servers: string[]) =>
-  changeIn(scope, 'add_servers', { body: { servers } });
-const take = (scope: Scope, servers: string[]) =>
-  changeIn(scope, 'remove_servers', { body: { servers } });
+const put = (scope: Scope, all: string[]) =>
+  inParts(all, (servers) => changeIn(scope, 'add_servers', { body: { servers } }));
+const take = (scope: Scope, all: string[]) =>
+  inParts(all, (servers) => changeIn(scope, 'remove_servers', { body: { servers } }));
 
 /** The bar for selected servers. */
 export function ManyServersBar({ chosen, selection, open }: ChosenInBar<NetworkServer>) {
@@ -26,8 +24,6 @@ export function ManyServersBar({ chosen, selection, open }: ChosenInBar<NetworkS
   const { readOnlyReason } = scope;
   const added = namesOf(chosen.filter(({ can_add }) => can_add));
   const removed = namesOf(chosen.filter(({ on_contract }) => on_contract));
-  const reasonFor = (names: readonly string[]) =>
-    names.length > mostAtOnce ? `At most ${mostAtOnce} at once.` : readOnlyReason;
   const add = async () => {
     try {
       await put(scope, added);
@@ -44,7 +40,7 @@ export function ManyServersBar({ chosen, selection, open }: ChosenInBar<NetworkS
   return (
     <ChosenBar selection={selection}>
       {added.length > 0 && (
-        <Button icon="plus" disabledReason={reasonFor(added)} onClick={() => void add()}>
+        <Button icon="plus" disabledReason={readOnlyReason} onClick={() => void add()}>
           {`Add ${writtenCount(added)} to the contract`}
         </Button>
       )}
@@ -52,7 +48,7 @@ export function ManyServersBar({ chosen, selection, open }: ChosenInBar<NetworkS
         <Button
           kind="danger"
           icon="remove"
-          disabledReason={reasonFor(removed)}
+          disabledReason={readOnlyReason}
           onClick={() =>
             open((close) => <RemoveMany names={removed} selection={selection} onClose={close} />)
           }

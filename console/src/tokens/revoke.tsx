@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { count } from '../format.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
 import type { ChosenInBar } from '../forms/list.ts';
+import { inParts } from '../forms/parts.ts';
 import { Button, ChosenBar } from '../ui/ui.ts';
 
 interface RevokeBarProps extends ChosenInBar<{ id: number }> {
@@ -18,7 +19,7 @@ export function RevokeBar(props: RevokeBarProps) {
   const ids = chosen.map(({ id }) => id);
   const what = count(ids.length, singular, many);
   const submit = async () => {
-    await revoke(ids);
+    await inParts(ids, revoke);
     selection.setAll(false);
     return `${what} revoked.`;
   };

@@ -7,6 +7,7 @@ import { readSessionAgain } from '../api/session.ts';
 import { count } from '../format.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
 import type { Chosen, ChosenInBar, ChosenInDialog } from '../forms/list.ts';
+import { inParts } from '../forms/parts.ts';
 import { ConfirmPassword, confirmationOf } from '../forms/password.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { Button, ChosenBar, notify, optionsIn, SelectField, textOf } from '../ui/ui.ts';
@@ -50,6 +51,8 @@ interface Change {
 /** Changes the users that differ. */
 function useChange({ chosen, selection }: Chosen<User>) {
   const scope = useScope();
+  const send = (all: Array<Change & { id: number }>, confirmation = {}) =>
+    inParts(all, (users) => changeIn(scope, 'change_users', { body: { users, ...confirmation } }));
   return async (
     differs: (user: User) => boolean,
     to: Change,
@@ -60,12 +63,12 @@ function useChange({ chosen, selection }: Chosen<User>) {
     const changed = chosen.filter(differs);
     if (changed.length === 0) return notify('Nothing to change.');
     const users = changed.map(({ id }) => ({ id, ...to }));
-    await changeIn(scope, 'change_users', { body: { users, ...confirmationOf(fields) } });
+    await send(users, confirmationOf(fields));
     selection.setAll(false);
     const about = changed.map(({ id }) => `users/${id}`);
     const undo = async () => {
       const before = changed.map((user) => ({ id: user.id, ...back }));
-      await changeIn(scope, 'change_users', { body: { users: before } });
+      await send(before);
       return `${countOf(changed)}: as before.`;
     };
     // Making a user an admin again requires the password.
@@ -174,9 +177,10 @@ function EndSessions({ chosen, selection, onClose }: ChosenInDialog<User>) {
       verb={`Sign ${what} out`}
       onClose={onClose}
       onSubmit={async () => {
-        await changeIn(scope, 'end_sessions_of_users', {
-          body: { ids: chosen.map(({ id }) => id) },
-        });
+        await inParts(
+          chosen.map(({ id }) => id),
+          (ids) => changeIn(scope, 'end_sessions_of_users', { body: { ids } }),
+        );
         selection.setAll(false);
         return `All sessions of ${what} have ended.`;
       }}

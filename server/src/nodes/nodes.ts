@@ -4,6 +4,7 @@ import { audit } from '../changes/audit.ts';
 import { bumpVersion, lastId, networkPosition, nextId, recordChange } from '../changes/changes.ts';
 import { accountsOfServer } from '../contract_servers/contract_servers.ts';
 import type { Reader, Transaction } from '../db/database.ts';
+import { inTurns } from '../db/slices.ts';
 import { conflict, notFound, unauthorized } from '../errors.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import { newTokenText, tokenTextIsPlausible } from '../keys/token_text.ts';
@@ -44,6 +45,7 @@ export {
 } from './history.ts';
 export { nodeLag, pruneChanges } from './log_store.ts';
 export { showNodes } from './metrics.ts';
+export { nodeFilters, nodePageSlices, nodeSorts, ratesOf } from './page_store.ts';
 export type { LoginQuestion, Question } from './questions.ts';
 export {
   answerOfNodes,
@@ -385,6 +387,25 @@ export async function changeNode(
   if (!node || node.revoked_at !== null) throw notFound(`There is no node ${id}.`);
   if (drained !== undefined) await setDrained(tx, node, drained, stale_seconds);
   if (max_bytes_per_second !== undefined) await setRate(tx, node, max_bytes_per_second);
+  await nodesChanged(tx);
+}
+
+/** Drains nodes, or ends that, all or none. Errors: 404 naming the first missing one. */
+export async function drainNodes(
+  tx: Transaction,
+  ids: readonly number[],
+  drained: boolean,
+  stale_seconds: number,
+): Promise<void> {
+  const nodes = [];
+  for (const [at, id] of ids.entries()) {
+    const node = await store.findById(tx, id);
+    if (!node || node.revoked_at !== null) {
+      throw notFound(`there is no node ${id}. Nothing was done.`, { field: `nodes.${at}` });
+    }
+    nodes.push(node);
+  }
+  for await (const node of inTurns(nodes)) await setDrained(tx, node, drained, stale_seconds);
   await nodesChanged(tx);
 }
 

@@ -5,6 +5,7 @@ import { named } from '../../attention/items.ts';
 import { count } from '../../format.ts';
 import { FormDialog } from '../../forms/form_dialog.tsx';
 import type { ChosenInBar, ChosenInDialog } from '../../forms/list.ts';
+import { inParts } from '../../forms/parts.ts';
 import { Button, ChosenBar, Loaded, TextField, textOf } from '../../ui/ui.ts';
 import type { Server } from '../states.ts';
 import { Several, services, servicesIn } from './server_form.tsx';
@@ -45,10 +46,12 @@ function SetServices({ chosen, selection, onClose }: ChosenInDialog<Server>) {
       kind="primary"
       onClose={onClose}
       onSubmit={async (fields) => {
-        const body = { servers: namesOf(chosen), services: servicesIn(fields) };
-        await change('admin_change_servers', { body });
+        const services = servicesIn(fields);
+        await inParts(namesOf(chosen), (servers) =>
+          change('admin_change_servers', { body: { servers, services } }),
+        );
         selection.setAll(false);
-        return `${what} now: ${body.services.join(', ')}.`;
+        return `${what} now: ${services.join(', ')}.`;
       }}
     >
       <p>Each of them offers exactly these from then on: {named(namesOf(chosen))}.</p>
@@ -73,8 +76,9 @@ function SetPortSchemes({ chosen, selection, onClose }: ChosenInDialog<Server>) 
       onClose={onClose}
       onSubmit={async (fields) => {
         const port_schemes = fields.getAll('port_schemes').map(String);
-        const body = { servers: namesOf(chosen), port_schemes };
-        await change('admin_change_servers', { body });
+        await inParts(namesOf(chosen), (servers) =>
+          change('admin_change_servers', { body: { servers, port_schemes } }),
+        );
         selection.setAll(false);
         return `${what} now: ${port_schemes.join(', ')}.`;
       }}
@@ -114,7 +118,9 @@ function RemoveServers({ chosen, selection, onClose }: ChosenInDialog<Server>) {
         if (mustType && textOf(fields, 'confirmation') !== String(chosen.length)) {
           throw invalidField('confirmation', `Expected: ${chosen.length}.`);
         }
-        await change('admin_remove_servers', { body: { servers: namesOf(chosen) } });
+        await inParts(namesOf(chosen), (servers) =>
+          change('admin_remove_servers', { body: { servers } }),
+        );
         selection.setAll(false);
         return `${what} removed from the network.`;
       }}

@@ -1,22 +1,33 @@
 // /admin/nodes and /admin/invites: machines that serve, how far they lag, invites for new ones.
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { networkVersion } from '../../changes/changes.ts';
 import type { Context } from '../../context.ts';
+import type { Reader } from '../../db/database.ts';
 import { notFound } from '../../errors.ts';
-import { Digits, Integer, idOf, Name, Named, Timestamp } from '../../http/fields.ts';
+import { Digits, Integer, idOf, Name, Named, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import {
   changeNode,
   createInvite,
+  drainNodes,
   faultsByNode,
   listInvites,
   listNodes,
+  type Node,
+  nodeFilters,
   nodeLag,
+  nodePageSlices,
+  nodeSorts,
+  ratesOf,
   removeInvite,
   revokeNode,
 } from '../../nodes/nodes.ts';
 import { requireServerOfBody } from '../../servers/servers.ts';
 import { compareVersions, version } from '../../values/version.ts';
+import { filterIn, listQuery, pageIn, readPage } from '../list_pages.ts';
+import { LongReads } from '../long_reads.ts';
+import { oneIsMissing } from '../manage/many.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 
@@ -56,12 +67,40 @@ const NodeRecord = Named('Node', {
     description:
       'Open requests and tunnels of clients, as of its last acknowledgement; null: its agent does not say.',
   }),
+  bytes_per_second: Integer(
+    'What its clients sent and received, on average in the last whole five minutes; 0 when it has reported none.',
+  ),
   certificate_expiry: Type.Union([Timestamp('By what it said last.'), Type.Null()], {
     description:
       'When the certificate of its VPN ends; null: it serves none, has none, or does not say.',
   }),
   faults: Type.Array(FaultRecord, { description: 'What it last said is wrong with it.' }),
 });
+
+const Query = Strict(
+  listQuery(nodeSorts, {
+    state: Type.Optional(
+      OneOf(
+        nodeFilters,
+        'lost: not heard of lately; else live, and faulty: it reports faults; lagging: a change is not applied; drained; good: none of these.',
+      ),
+    ),
+  }),
+);
+
+const maxAtOnce = 1000;
+const Draining = Named('DrainedNodes', {
+  nodes: Type.Array(Integer('Id of a node.', 1), {
+    description: `Which nodes, each once: at most ${maxAtOnce}.`,
+    minItems: 1,
+    maxItems: maxAtOnce,
+    uniqueItems: true,
+  }),
+  drained: Type.Boolean({
+    description: 'Whether they take no new connections. Those that are open go on.',
+  }),
+});
+const Drained = Named('ManyNodes', { nodes: Integer('How many nodes.') });
 
 const maxBytesPerSecond = 1e13;
 const NodeChanges = Named('NodeChanges', {
@@ -108,10 +147,41 @@ const InvitePath = Type.Object({ invite: Type.String({ description: 'Id of the i
 export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: nodes');
 
+  const longReads = new LongReads(ctx.db);
+
   route('GET /admin/nodes', {
     summary: 'List nodes with how far behind they are',
+    description:
+      'With a limit: a page of them, sorted and filtered; else all of them, by their servers.',
+    query: Query,
     answer: Type.Array(NodeRecord),
-    handle: () => presentNodes(ctx),
+    handle: async ({ query }, reply) => {
+      const page = pageIn(query);
+      if (!page) return presentNodes(ctx, await listNodes(ctx.db));
+      const filter = { search: filterIn(query).search, state: query.state };
+      const slices = (db: Reader) => nodePageSlices(db, filter, page, lastStep(ctx));
+      const rows = await readPage({ longReads }, reply, networkVersion, page, slices);
+      return presentNodes(
+        ctx,
+        rows.map(({ sort_key: _, ...node }) => node),
+      );
+    },
+  });
+
+  route('PATCH /admin/nodes', {
+    id: 'drain_nodes',
+    summary: 'Drain nodes, or end that, all or none',
+    body: Draining,
+    answer: Drained,
+    statuses: { 404: oneIsMissing('nodes') },
+    handle: async (request) => {
+      const { nodes, drained } = request.body;
+      const { health_stale_seconds } = ctx.config;
+      await operatorWrite(ctx, request, (tx) =>
+        drainNodes(tx, nodes, drained, health_stale_seconds),
+      );
+      return { nodes: nodes.length };
+    },
   });
 
   route('GET /admin/nodes/:id', {
@@ -119,7 +189,12 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
     params: NodePath,
     answer: NodeRecord,
     handle: async (request) => {
-      const [node] = await presentNodes(ctx, requireId(request.params.id));
+      const id = requireId(request.params.id);
+      const all = await listNodes(ctx.db);
+      const [node] = await presentNodes(
+        ctx,
+        all.filter((node) => node.id === id),
+      );
       if (!node) throw noNode(request.params.id);
       return node;
     },
@@ -136,7 +211,13 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
       await operatorWrite(ctx, request, (tx) =>
         changeNode(tx, id, request.body, health_stale_seconds),
       );
-      return (await presentNodes(ctx, id))[0];
+      const all = await listNodes(ctx.db);
+      return (
+        await presentNodes(
+          ctx,
+          all.filter((node) => node.id === id),
+        )
+      )[0];
     },
   });
 
@@ -191,24 +272,28 @@ function requireId(text: string): number {
   return id;
 }
 
-/** Nodes that are not revoked; a single one, if it is named. */
+/** The start of the last whole five minutes, epoch seconds. */
+function lastStep({ clock }: Context): number {
+  const now = clock.now();
+  return now - (now % 300) - 300;
+}
+
+/** Those of these nodes that are not revoked. */
 async function presentNodes(
   ctx: Context,
-  only?: number,
+  nodes: ReadonlyArray<Node & { server: string }>,
 ): Promise<Array<Static<typeof NodeRecord>>> {
-  const [all, faults] = await Promise.all([listNodes(ctx.db), faultsByNode(ctx.db)]);
-  const nodes = all.filter(
-    ({ id, revoked_at }) => revoked_at === null && (only === undefined || id === only),
-  );
+  const [rates, faults] = await Promise.all([ratesOf(ctx.db, lastStep(ctx)), faultsByNode(ctx.db)]);
   return Promise.all(
-    nodes.map(
-      async ({ server_id, hash: _, revoked_at: __, reported_until: ___, live, ...node }) => ({
+    nodes
+      .filter(({ revoked_at }) => revoked_at === null)
+      .map(async ({ server_id, hash: _, revoked_at: __, reported_until: ___, live, ...node }) => ({
         ...node,
         live: live === 1,
         is_behind: compareVersions(node.version, version) < 0,
         lag: await nodeLag(ctx.db, server_id, node.applied_revision, maxLagCounted),
+        bytes_per_second: rates.get(node.id) ?? 0,
         faults: faults.get(node.id) ?? [],
-      }),
-    ),
+      })),
   );
 }

@@ -1,0 +1,70 @@
+// Drains the selected nodes, or ends that: all or none, with an undo.
+import { change } from '../api/reading.ts';
+import { named } from '../attention/items.ts';
+import { count } from '../format.ts';
+import { FormDialog } from '../forms/form_dialog.tsx';
+import type { ChosenInBar, ChosenInDialog } from '../forms/list.ts';
+import { inParts } from '../forms/parts.ts';
+import { undoBy } from '../forms/undo.ts';
+import { Button, ChosenBar, notify } from '../ui/ui.ts';
+import type { Node } from './states.ts';
+
+/** The bar for selected nodes. */
+export function ManyNodesBar({ open, ...many }: ChosenInBar<Node>) {
+  return (
+    <ChosenBar selection={many.selection}>
+      {[true, false].map((drained) => (
+        <Button
+          key={String(drained)}
+          icon={drained ? 'pause' : 'resume'}
+          onClick={() => open((close) => <DrainMany {...many} drained={drained} onClose={close} />)}
+        >
+          {drained ? 'Drain …' : 'Undrain …'}
+        </Button>
+      ))}
+    </ChosenBar>
+  );
+}
+
+const setDrained = (ids: number[], drained: boolean) =>
+  inParts(ids, (nodes) => change('admin_drain_nodes', { body: { nodes, drained } }));
+
+function DrainMany({
+  chosen,
+  selection,
+  drained,
+  onClose,
+}: ChosenInDialog<Node> & { drained: boolean }) {
+  const what = count(chosen.length, 'node');
+  const verb = `${drained ? 'Drain' : 'Undrain'} ${what}`;
+  const submit = async () => {
+    const changed = chosen.filter(({ drained_at }) => (drained_at !== null) !== drained);
+    const ids = changed.map(({ id }) => id);
+    if (ids.length > 0) await setDrained(ids, drained);
+    selection.setAll(false);
+    if (ids.length === 0) return notify('Nothing to change.');
+    const which = count(ids.length, 'node');
+    const back = async () => {
+      await setDrained(ids, !drained);
+      return `${which}: as before.`;
+    };
+    const about = ids.map((id) => `nodes/${id}`);
+    notify(`${which} ${drained ? 'drained' : 'no longer drained'}.`, undoBy(back, { about }));
+  };
+  const servers = [...new Set(chosen.map(({ server }) => server))];
+  return (
+    <FormDialog
+      title={`${verb}?`}
+      verb={verb}
+      kind={drained ? 'danger' : 'primary'}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <p>
+        {drained
+          ? `They refuse new connections, and open ones continue. A server of which no other node takes connections stops working: ${named(servers)}.`
+          : 'They take new connections again.'}
+      </p>
+    </FormDialog>
+  );
+}
