@@ -87,6 +87,63 @@ test('a server whose notifications do not arrive is refused', async () => {
   await Promise.all(clients.map((client) => client.end()));
 });
 
+test('a database that cannot keep every text is refused, and one in which the role has no rights', async () => {
+  const random = randomBytes(8).toString('hex');
+  const [latin, weak, few] = [`exitward_latin_${random}`, `weak-${random}`, `few_${random}`];
+  names.push(latin);
+  await runStatement(
+    administrator,
+    `create database ${latin} template template0 encoding 'LATIN1' lc_collate 'C' lc_ctype 'C'`,
+  );
+  const name = nameOf(await createDatabase('template0'));
+  const open = (role?: string, database = name) => {
+    const to = new URL(databaseUrl(administrator, database));
+    if (role) [to.username, to.password] = [role, 'secret'];
+    return opened(to.href);
+  };
+  await expect(open(undefined, latin)).rejects.toThrow(
+    /^The database exitward_latin_\w+ has the encoding LATIN1; expected UTF8: /,
+  );
+  await runStatement(administrator, `create role "${weak}" login password 'secret'`);
+  await runStatement(
+    administrator,
+    `create role ${few} login password 'secret' connection limit 3`,
+  );
+  await expect(open(weak)).rejects.toThrow(
+    `make it the owner: alter database "${name}" owner to "${weak}".`,
+  );
+  await runStatement(administrator, `alter database ${name} owner to "${weak}"`);
+  await (await open(weak)).close();
+  await runStatement(administrator, `alter database ${name} owner to ${few}`);
+  await expect(open(few)).rejects.toThrow(/may hold 3 connections, and a process needs 8: alter/);
+  await runStatement(administrator, `drop database ${name} with (force)`);
+  for (const role of [weak, few]) await runStatement(administrator, `drop role "${role}"`);
+});
+
+test.each(['repeatable read', 'serializable'])(
+  'two processes write one after another where an operator sets the isolation to %s',
+  async (level) => {
+    const shared = await createDatabase(inject('postgresTemplate'));
+    await runStatement(
+      administrator,
+      `alter database ${nameOf(shared)} set default_transaction_isolation = '${level}'`,
+    );
+    const processes = await Promise.all([opened(shared), opened(shared)]);
+    await processes[0].script([
+      'create table numbers (number bigint primary key)',
+      'insert into numbers values (0)',
+    ]);
+    const count = (db: Database) =>
+      db.write(actor, async (tx) => {
+        const sql = 'insert into numbers (number) select max(number) + 1 from numbers';
+        await tx.run(sql);
+      });
+    for (let n = 0; n < 20; n += 1) await Promise.all(processes.map(count));
+    expect(await processes[0].one('select max(number) as last from numbers')).toEqual({ last: 40 });
+    for (const db of processes) await db.close();
+  },
+);
+
 test('two connections that share a session are refused, as a pooler of transactions has them', async () => {
   const client = newClient(connectionSettings(url));
   await client.connect();

@@ -1,7 +1,7 @@
-// Checks of a PostgreSQL server before it is used: it is new enough and accepts writes, each
+// Checks of a PostgreSQL server before it is used: it is new enough and keeps what is written, each
 // connection is a session of its own, its locks exclude, its notifications arrive.
 import { randomBytes, randomUUID } from 'node:crypto';
-import type pg from 'pg';
+import pg from 'pg';
 import { Unfit } from './postgres_primary.ts';
 
 const channel = 'exitward_check';
@@ -10,25 +10,59 @@ const patienceSeconds = 20;
 /** The oldest that its makers still maintain, and that of Debian 12. */
 const minMajor = 15;
 
+/** The six of a process, and two for snapshots. */
+const minConnections = 8;
+
+interface Facts {
+  read_only: string;
+  version: string;
+  encoding: string;
+  role: string;
+  database: string;
+  /** Null without a schema. */
+  may_create: boolean | null;
+  /** Null without a limit. */
+  connections: number | null;
+}
+
+/** The reason why nothing can be kept there, and the remedy. */
+function unfitFor(facts: Facts, min_major: number): string | undefined {
+  const { version, read_only, encoding, role, database, may_create, connections } = facts;
+  if (Number.parseInt(version, 10) < min_major) {
+    return `PostgreSQL ${version} is too old; expected ${min_major} or newer.`;
+  }
+  if (read_only === 'on') {
+    return 'The PostgreSQL server takes no writes (transaction_read_only is on); EXITWARD_DATABASE_URL must lead to the primary.';
+  }
+  if (encoding !== 'UTF8') {
+    return `The database ${database} has the encoding ${encoding}; expected UTF8: create another one with encoding 'UTF8' template template0.`;
+  }
+  if (!may_create) {
+    return `The role ${role} may not create tables in the database ${database}; make it the owner: alter database ${pg.escapeIdentifier(database)} owner to ${pg.escapeIdentifier(role)}.`;
+  }
+  if (connections !== null && connections < minConnections) {
+    return `The role ${role} may hold ${connections} connections, and a process needs ${minConnections}: alter role ${pg.escapeIdentifier(role)} connection limit -1.`;
+  }
+  return undefined;
+}
+
 /** The clients are two connections that no other code uses at this time. Errors: `Unfit`. */
 export async function checkServer(
   client: pg.ClientBase,
   other: pg.ClientBase,
   { notify_seconds = patienceSeconds, min_major = minMajor } = {},
 ): Promise<void> {
-  const { rows } = await client.query(
+  const { rows } = await client.query<Facts>(
     `select current_setting('transaction_read_only') as read_only,
-       current_setting('server_version') as version`,
+       current_setting('server_version') as version,
+       current_setting('server_encoding') as encoding,
+       current_user as role, current_database() as database,
+       has_schema_privilege(current_schema(), 'create') as may_create,
+       case when not rolsuper and rolconnlimit >= 0 then rolconnlimit end as connections
+     from pg_roles where rolname = current_user`,
   );
-  const { read_only, version } = rows[0] as { read_only: string; version: string };
-  if (Number.parseInt(version, 10) < min_major) {
-    throw new Unfit(`PostgreSQL ${version} is too old; expected ${min_major} or newer.`);
-  }
-  if (read_only === 'on') {
-    throw new Unfit(
-      'The PostgreSQL server takes no writes (transaction_read_only is on); EXITWARD_DATABASE_URL must lead to the primary.',
-    );
-  }
+  const reason = unfitFor(rows[0] as Facts, min_major);
+  if (reason !== undefined) throw new Unfit(reason);
   await checkSessions(client, other);
   await checkLock(client, other);
   await checkNotify(client, other, notify_seconds);

@@ -20,6 +20,8 @@ const sessionSettings = {
   // network.
   idle_in_transaction_session_timeout: '10000',
   random_page_cost: '1.1',
+  // In others the wait for the write lock ends with what was there when it began.
+  default_transaction_isolation: 'read committed',
 };
 
 export interface ConnectionSettings extends pg.ClientConfig {
@@ -34,6 +36,12 @@ export interface ConnectionSettings extends pg.ClientConfig {
  */
 export function connectionSettings(url: string): ConnectionSettings {
   const wanted = new URL(url);
+  // `pg` checks certificate and name with each of them, and warns that a later version will not.
+  if (/^(prefer|require|verify-ca)$/.test(wanted.searchParams.get('sslmode') ?? '')) {
+    if (!wanted.searchParams.has('uselibpqcompat')) {
+      wanted.searchParams.set('sslmode', 'verify-full');
+    }
+  }
   const calls = Object.entries(sessionSettings).map(([name, usual]) => {
     const value = wanted.searchParams.get(name) ?? usual;
     wanted.searchParams.delete(name);
