@@ -1,5 +1,5 @@
 // The dialog that adds a custom DNS entry, changes one, or revives an expired one.
-import { useContext, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { ApiError, invalidField } from '../api/api.ts';
 import { readPage, usePages } from '../api/paging.ts';
 import { changeIn } from '../api/reading.ts';
@@ -11,7 +11,7 @@ import { NoteField } from '../forms/note.tsx';
 import { SuggestField } from '../forms/suggest_field.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { useServerChoices } from '../servers/choices.ts';
-import { Button, FieldFault, notify, TextField, textOf, Unread } from '../ui/ui.ts';
+import { Button, notify, TextField, textOf, Unread } from '../ui/ui.ts';
 import { type DnsEntry, holderOf, isOver, nameOf } from './entries.ts';
 
 interface DnsFormProps {
@@ -68,8 +68,15 @@ export function DnsForm({ entry, onClose, changeOther }: DnsFormProps) {
         inputMode="url"
         required
         autoFocus
+        onInput={() => setHolder(undefined)}
       />
-      {holder && <ChangeOther onClick={() => changeOther(holder.id)} />}
+      {holder && (
+        <div>
+          <Button icon="edit" onClick={() => changeOther(holder.id)}>
+            Change that entry
+          </Button>
+        </div>
+      )}
       <TextField
         label="Resolves to"
         name="ip"
@@ -94,18 +101,6 @@ async function findHolder(
   const query = { server, search: nameOf(hostname), limit: 1000 };
   const { rows } = await readPage('console_list_overrides', query, {}, base);
   return holderOf(rows, { server, hostname });
-}
-
-/** Shown while the form says that the hostname is overridden already. */
-function ChangeOther({ onClick }: { onClick: () => void }) {
-  if (useContext(FieldFault)?.field !== 'hostname') return null;
-  return (
-    <div>
-      <Button icon="edit" onClick={onClick}>
-        Change that entry
-      </Button>
-    </div>
-  );
 }
 
 function ServerField({ server }: { server: string | undefined }) {

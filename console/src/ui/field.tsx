@@ -1,11 +1,14 @@
 // The fields of forms: a label, a control, a hint, and its error.
 import { type ComponentChildren, createContext, type JSX } from 'preact';
 import { useContext, useId } from 'preact/hooks';
+import type { Fault } from './explain.ts';
 
-/** The field of the form's last error, set by the form around it. */
-export const FieldFault = createContext<
-  { field: string | undefined; sentence: string } | undefined
->(undefined);
+/** The errors of the form around it. */
+export const FieldFaults = createContext<readonly Fault[]>([]);
+
+/** The error of a field, in a sentence; undefined: none. */
+export const useFieldFault = (name: string): string | undefined =>
+  useContext(FieldFaults).find(({ field }) => field === name)?.sentence;
 
 export interface FieldProps {
   label: string;
@@ -41,8 +44,7 @@ export function Field({
 /** The attributes for a control, and its hint and error, which are below it. */
 function useDescription(name: string, hint: ComponentChildren) {
   const id = useId();
-  const fault = useContext(FieldFault);
-  const wrong = fault?.field === name ? fault.sentence : undefined;
+  const wrong = useFieldFault(name);
   const described = [hint && `${id}-hint`, wrong && `${id}-fault`].filter(Boolean).join(' ');
   const given: Described = {
     id,

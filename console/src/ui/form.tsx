@@ -1,10 +1,10 @@
-// A form: it collects its fields, shows progress, and shows an error at its field.
+// A form: it collects its fields, shows progress, and shows each error at its field.
 import type { ComponentChildren } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from './button.tsx';
 import { useHold } from './dialog.tsx';
 import { Explain, type Fault } from './explain.ts';
-import { FieldFault } from './field.tsx';
+import { FieldFaults } from './field.tsx';
 
 interface FormProps {
   /** The text of the button. */
@@ -31,33 +31,40 @@ export function Form({
 }: FormProps) {
   const usual = useContext(Explain);
   const [busy, setBusy] = useState(false);
-  const [fault, setFault] = useState<Fault>();
+  const [faults, setFaults] = useState<readonly Fault[]>([]);
   const form = useRef<HTMLFormElement>(null);
   useHold(busy);
-  const named = fault?.field !== undefined && Boolean(fieldNamed(form.current, fault.field));
+  const isAtField = ({ field }: Fault) =>
+    field !== undefined && Boolean(fieldNamed(form.current, field));
+  const others = faults.filter((fault) => !isAtField(fault));
 
   useEffect(() => {
     const wrong = form.current?.querySelector('[aria-invalid="true"]');
-    if (fault && wrong instanceof HTMLElement) wrong.focus();
-  }, [fault]);
+    if (faults.length > 0 && wrong instanceof HTMLElement) wrong.focus();
+  }, [faults]);
 
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     if (busy) return;
+    const sent = event.currentTarget as HTMLFormElement;
+    const missing = faultsIn(sent);
+    setFaults(missing);
+    if (missing.length > 0) return;
     setBusy(true);
-    setFault(undefined);
     try {
-      await onSubmit(new FormData(event.currentTarget as HTMLFormElement));
+      await onSubmit(new FormData(sent));
     } catch (error) {
-      setFault((explain ?? usual)(error));
+      setFaults([(explain ?? usual)(error)]);
     } finally {
       setBusy(false);
     }
   };
   /** The error disappears when its field is corrected. */
   const corrected = ({ target }: Event) => {
-    if (fault?.field === undefined || !(target instanceof Node)) return;
-    if (fieldNamed(form.current, fault.field)?.contains(target)) setFault(undefined);
+    if (!(target instanceof Node)) return;
+    const isOf = ({ field }: Fault) =>
+      field !== undefined && fieldNamed(form.current, field)?.contains(target);
+    if (faults.some(isOf)) setFaults(faults.filter((fault) => !isOf(fault)));
   };
   return (
     <form
@@ -65,12 +72,14 @@ export function Form({
       class="form"
       onSubmit={submit}
       onInput={corrected}
-      // The browser blocks a submit for an error that it finds itself, and shows that one.
-      onInvalidCapture={() => setFault(undefined)}
+      // The browser would show one error at a time, in words and a shape of its own.
+      noValidate
     >
-      <FieldFault.Provider value={fault}>{children}</FieldFault.Provider>
+      <FieldFaults.Provider value={faults}>{children}</FieldFaults.Provider>
       <p class="fault" role="alert">
-        {fault && !named && fault.sentence}
+        {others.length > 0
+          ? others.map(({ sentence }) => sentence).join(' ')
+          : faults.length > 1 && `${faults.length} fields need your attention.`}
       </p>
       <div class="actions">
         <Button kind={kind} type="submit" busy={busy} disabledReason={disabledReason}>
@@ -84,6 +93,26 @@ export function Form({
       </div>
     </form>
   );
+}
+
+/** The faults of all fields at once, by their own constraints. */
+function faultsIn({ elements }: HTMLFormElement): Fault[] {
+  return ([...elements] as Control[])
+    .filter(({ willValidate, validity }) => willValidate && !validity.valid)
+    .map((control) => ({ field: control.name, sentence: sentenceFor(control) }));
+}
+
+type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
+
+function sentenceFor(control: Control): string {
+  const { validity, type, validationMessage } = control;
+  if (validity.badInput || validity.rangeOverflow || validity.rangeUnderflow) {
+    const { min = '', max = '' } = control as HTMLInputElement;
+    return min && max ? `Enter a number from ${min} to ${max}.` : 'Enter a number.';
+  }
+  if (!validity.valueMissing) return validationMessage;
+  if (type === 'checkbox') return 'Tick this box to continue.';
+  return type === 'select-one' ? 'Select an option.' : 'This field is required.';
 }
 
 function fieldNamed(form: HTMLFormElement | null, name: string): Element | undefined {

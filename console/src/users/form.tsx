@@ -1,5 +1,5 @@
 // Adds a user to the account, or changes one: display name, permissions, active or not.
-import { useContext, useId, useState } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 import { type AccountResponse, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { readSessionAgain } from '../api/session.ts';
@@ -7,7 +7,7 @@ import { differing } from '../forms/differing.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
 import { NameField } from '../forms/name_field.tsx';
 import { ConfirmPassword, confirmationOf } from '../forms/password.tsx';
-import { CheckField, Dialog, FieldFault, Form, TextField, textOf } from '../ui/ui.ts';
+import { CheckField, Dialog, Form, TextField, textOf, useFieldFault } from '../ui/ui.ts';
 
 export type User = AccountResponse<'list_users'>[number];
 
@@ -110,8 +110,7 @@ function DisplayNameField(given: { hint?: string; required?: boolean; defaultVal
 
 function FlagFields({ of, isSelf = false }: { of?: User['flags']; isSelf?: boolean }) {
   const id = useId();
-  const fault = useContext(FieldFault);
-  const wrong = fault?.field === 'flags' ? fault.sentence : undefined;
+  const wrong = useFieldFault('flags');
   return (
     <fieldset name="flags" aria-describedby={wrong ? id : undefined}>
       <legend>Permissions</legend>

@@ -1,15 +1,15 @@
 // The code of the second factor at sign-in: from the app, or a recovery code.
 import { useContext, useState } from 'preact/hooks';
-import { FieldFault, StartingFocus, TextField } from '../../ui/ui.ts';
+import { FieldFaults, StartingFocus, TextField } from '../../ui/ui.ts';
 
 /** `name` is the field of the request. Read it with `codeOf`. */
 export function SecondFactorField({ name }: { name: string }) {
   const [recovers, setRecovers] = useState(false);
   // An error of one kind of code does not apply to the other.
-  const fault = useContext(FieldFault);
-  const [settled, setSettled] = useState<typeof fault>();
+  const faults = useContext(FieldFaults);
+  const [settled, setSettled] = useState<typeof faults>();
   return (
-    <FieldFault.Provider value={fault === settled ? undefined : fault}>
+    <FieldFaults.Provider value={faults === settled ? [] : faults}>
       {recovers ? (
         <StartingFocus key="recovery">
           <TextField
@@ -35,13 +35,13 @@ export function SecondFactorField({ name }: { name: string }) {
         type="button"
         class="text-button"
         onClick={() => {
-          setSettled(fault);
+          setSettled(faults);
           setRecovers(!recovers);
         }}
       >
         {recovers ? 'Use the authenticator app' : 'No phone? Use a recovery code'}
       </button>
-    </FieldFault.Provider>
+    </FieldFaults.Provider>
   );
 }
 
