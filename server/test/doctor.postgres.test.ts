@@ -10,6 +10,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -424,6 +425,27 @@ describe('exitward doctor', () => {
     }
     cli.env = { ...cli.env, EXITWARD_DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none' };
     expect((await doctor()).states('database')).toEqual(['fault']);
+  });
+
+  test('a running server whose database does not answer has a fault, and the database is looked at', async () => {
+    const server = createHttpServer((_, response) => {
+      response.statusCode = 503;
+      response.end('{"message":"The database cannot take this request now.","code":"unavailable"}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    cli.env = {
+      ...cli.env,
+      EXITWARD_ADMIN_URL: `http://127.0.0.1:${port}`,
+      EXITWARD_ADMIN_TOKEN: `ewo_${'x'.repeat(36)}`,
+      EXITWARD_DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none',
+    };
+    const { findings, states } = await doctor();
+    expect(named(findings, 'server')).toMatchObject([
+      { state: 'fault', remedy: "the server's log" },
+    ]);
+    expect(states('database')).toEqual(['fault']);
+    await new Promise((resolve) => server.close(resolve));
   });
 });
 

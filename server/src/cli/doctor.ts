@@ -18,6 +18,7 @@ import { installation } from '../install/installation.ts';
 import { version } from '../values/version.ts';
 import { AdminApi, destinationOf, NoServer } from './api.ts';
 import { command } from './command.ts';
+import { ApiFailure } from './failures.ts';
 
 export const doctor = command({
   name: 'doctor',
@@ -39,14 +40,16 @@ async function examine(env: Environment): Promise<Finding[]> {
   const { isRunning, findings: serverFindings, settings } = await askServer(env, own);
   const { withReported } = await import('../doctor/settings.ts');
   const config = settings ? withReported(own, settings) : own;
+  const { diskChecks, sqliteFile } = await import('../doctor/disk.ts');
+  // A server whose database does not answer has no findings. A file is not for two programs.
+  const isDatabaseUnseen = !isRunning || (!settings && sqliteFile(own) === undefined);
   const { stoppedDatabase } = await import('../doctor/database.ts');
-  const { diskChecks } = await import('../doctor/disk.ts');
   const { fileChecks } = await import('../doctor/files.ts');
   const { outsideChecks } = await import('../doctor/outside.ts');
   const local: Check[] = [
     ...fileChecks(config, isRunning),
     ...diskChecks(config, systemClock),
-    ...(isRunning ? [] : [stoppedDatabase(config, systemClock)]),
+    ...(isDatabaseUnseen ? [stoppedDatabase(config, systemClock)] : []),
     ...outsideChecks(config, systemClock, isRunning),
   ];
   return [...unknown, ...serverFindings, ...(await runChecks(local))];
@@ -56,6 +59,9 @@ function settingsFinding(sentence: string, outcome: typeof fault = fault): Findi
   const remedy = `set it right in ${installation.settings}`;
   return { name: 'settings', ...outcome(sentence, remedy) };
 }
+
+const otherToken = 'a valid token in EXITWARD_ADMIN_TOKEN; or run it as root';
+const logOfServer = installation.isService ? 'journalctl -u exitward -n 50' : "the server's log";
 
 interface Running {
   version: string;
@@ -78,7 +84,7 @@ async function askServer(env: Environment, { data_dir }: Config): Promise<Asked>
     const { message } = error as Error;
     const isRunning = !(error instanceof NoServer) && (await answers(env));
     const outcome = isRunning
-      ? fault(message, 'a valid token in EXITWARD_ADMIN_TOKEN; or run it as root')
+      ? fault(message, error instanceof ApiFailure ? logOfServer : otherToken)
       : warning(
           `No server of ${data_dir} runs: nodes, descriptors and listeners were not looked at.`,
           `${installation.start}; for a server elsewhere, set EXITWARD_ADMIN_URL`,

@@ -67,7 +67,7 @@ function sqliteFile(config: Config, command: string): string {
   if (config.database_url.startsWith('sqlite:'))
     return resolve(config.database_url.slice('sqlite:'.length));
   throw new Failure(
-    `exitward ${command} is for SQLite; use PostgreSQL's own tools (pg_dump, pg_restore) here, see docs/operating.md.`,
+    `exitward ${command} is for SQLite; use PostgreSQL's own tools (pg_dump, pg_restore) here, see docs/postgresql.md.`,
   );
 }
 

@@ -182,7 +182,7 @@ function nodeStates(nodes: readonly SeenNode[]): Outcome[] {
     ...(faulty.length > 0
       ? [
           warning(
-            `Nodes report faults: ${names(faulty)}.`,
+            `Nodes report problems: ${listed(faulty.map((node) => `${nameOf(node)} (${node.faults.join(', ')})`))}.`,
             'exitward node list, exitward node show ID',
           ),
         ]
