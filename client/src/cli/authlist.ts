@@ -197,8 +197,8 @@ async function takeBack({ client }: Account, entries: readonly AuthlistEntry[]):
 }
 
 function listedInWords({ ip, user, user_active, expiry }: AuthlistEntry): string {
-  const vain = user_active ? '' : ', who is no active proxy user, so it gives no access,';
-  return `${ip} is listed for ${user}${vain} until ${timeInWords(expiry)}`;
+  const vain = user_active ? '' : `. It gives no access: ${user} is not an active proxy user`;
+  return `${ip} is listed for ${user} until ${timeInWords(expiry)}${vain}`;
 }
 
 const listAll = command({

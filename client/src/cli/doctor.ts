@@ -195,7 +195,7 @@ async function addressOf(client: Exitward, user: string): Promise<Finding> {
     if (!entry) return fault('address', `${ip} is not on the authlist.`, addOf(user));
     const until = `until ${timeInWords(entry.expiry)}`;
     if (!entry.user_active) {
-      const sentence = `${entry.ip} is listed for ${entry.user}, who is no active proxy user.`;
+      const sentence = `${entry.ip} is listed for ${entry.user}, who is not an active proxy user.`;
       return fault('address', sentence, `exw authlist change ${entry.id} --user ${user}`);
     }
     const sentence = `${entry.ip} is listed for ${entry.user} ${until}.`;
