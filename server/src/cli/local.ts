@@ -45,7 +45,7 @@ export const verifyBackup = command({
   arguments: { file: { read: String, optional: true } },
   options: {
     scratch: {
-      summary: 'where the scratch folder is made; beside the backup when left out',
+      summary: 'where the scratch folder is made; next to the backup when left out',
       value: '<folder>',
       read: String,
     },
@@ -149,7 +149,7 @@ async function restoreBackup(env: Environment, file: string): Promise<Shown> {
   chmodSync(target, 0o600);
   const aside = restored.set_aside ? `The old database is ${restored.set_aside}. ` : '';
   const advice = keysAdvice(config, restored.key_id) + tokenAdvice(config);
-  const sentence = `Restored ${resolve(file)} as ${target}. ${aside}Nodes take a new snapshot when they connect. New records get ids ${idGap.toLocaleString('en')} or more behind those of the backup: an id that was given since it was made is given again only if there were more.${advice}`;
+  const sentence = `Restored ${resolve(file)} as ${target}. ${aside}Nodes take a new snapshot when they connect. New records get ids at least ${idGap.toLocaleString('en')} higher than those of the backup, so ids that were given out since then are not used again, unless there were more.${advice}`;
   const keys_fit = keysAdvice(config, restored.key_id) === '';
   return done(sentence, { file: target, ...restored, keys_fit });
 }
