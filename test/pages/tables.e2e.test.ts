@@ -169,4 +169,24 @@ describe('a table', () => {
     expect(lines[0]).toMatch(/^.?id,node,server,online,.*connections,bytes_per_second/);
     expect(lines).toHaveLength(1201);
   });
+
+  test('is seen again as a person saved it: filters, order and columns, also after a reload', async () => {
+    await t.load(`${path}?state=idle&sort=ip&columns=Id`);
+    const views = t.visit.page.getByRole('navigation', { name: 'Saved views' });
+    await t.visit.button('Save view …').click();
+    await t.visit.field('Name').fill('Inactive users');
+    await expectAccessible(t.visit, 'saving a view');
+    await t.visit.dialog('Save this view').getByRole('button', { name: 'Save view' }).click();
+    await views.getByRole('link', { name: 'All' }).click();
+    await expect.poll(() => t.visit.page.url()).not.toContain('state=');
+    await t.visit.page.reload();
+    await views.getByRole('link', { name: 'Inactive users' }).click();
+    await expect.poll(() => t.visit.page.url()).toMatch(/columns=Id.*sort=ip.*state=idle/);
+    expect(await t.visit.field('State').inputValue()).toBe('idle');
+    await expect.poll(headings).toContain('Id');
+    await expectAccessible(t.visit, 'a saved view');
+    await t.visit.button('Remove the view Inactive users').click();
+    await t.visit.button('Save view …').waitFor();
+    expect(await views.getByRole('link').count()).toBe(0);
+  });
 });

@@ -5,6 +5,7 @@ import type { Paged, Query } from '../api/paging.ts';
 import { Card, Loaded, optionsIn, SearchField, SelectField } from '../ui/ui.ts';
 import { useList } from './list.ts';
 import { endingOptions, type ListFilters, useListFilters, useSorting } from './list_state.ts';
+import { Views } from './views.tsx';
 
 type SortOf<K extends Paged> = Query<K> extends { sort?: infer S } ? S & string : never;
 type StateOf<K extends Paged> = Query<K> extends { state?: infer S } ? S & string : never;
@@ -77,10 +78,13 @@ export function FilteredList({ list, hasHead = true, ...props }: FilteredListPro
           ) : (
             <>
               {hasHead && (
-                <div class="list-head">
-                  <Filters {...{ filters, placeholder, states }}>{fields}</Filters>
-                  {bar}
-                </div>
+                <>
+                  <Views />
+                  <div class="list-head">
+                    <Filters {...{ filters, placeholder, states }}>{fields}</Filters>
+                    {bar}
+                  </div>
+                </>
               )}
               {children}
             </>

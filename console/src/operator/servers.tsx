@@ -10,6 +10,7 @@ import { ExportButtons, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { useList } from '../forms/list.ts';
 import { useSorting, useTypedState } from '../forms/list_state.ts';
+import { Views } from '../forms/views.tsx';
 import { paths } from '../paths.ts';
 import { CountryField } from '../servers/country_field.tsx';
 import { health } from '../ui/health.ts';
@@ -121,6 +122,7 @@ function Servers({ open }: Pick<ReturnType<typeof useDialog>, 'open'>) {
           <Empty title="No servers yet">Add one, or import them from a file.</Empty>
         ) : (
           <>
+            <Views />
             <div class="list-head">
               <Filters of={of} />
               <ManyServersBar {...{ chosen, selection, open }} />

@@ -3,6 +3,7 @@ import { useScope } from '../api/scope.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { useList } from '../forms/list.ts';
+import { Views } from '../forms/views.tsx';
 import {
   Button,
   Card,
@@ -55,6 +56,7 @@ export function ServerList({ places, filters }: ServerListProps) {
           </Button>
         )}
       </div>
+      <Views />
       <FilterFields places={places ?? []} filters={filters} />
       <Loaded of={pages.rows} what="the servers">
         {() =>
