@@ -70,7 +70,7 @@ const columns: Column<DnsEntry>[] = [
     names: true,
     sort: 'hostname',
     cut: true,
-    needs: 11,
+    needs: 16,
     cell: ({ hostname }) => <CutText of={hostname} />,
   },
   {
@@ -99,7 +99,7 @@ const columns: Column<DnsEntry>[] = [
   {
     heading: 'State',
     cut: true,
-    needs: 8,
+    needs: 10,
     cell: (entry) => (
       <span title={whyPending(entry)}>
         <Status status={entry.status} /> <span class="note">{whyPending(entry)}</span>
