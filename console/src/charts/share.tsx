@@ -1,5 +1,5 @@
 // Bytes as a figure in a cell, next to a bar: its part of the largest value.
-import { bytes } from '../format.ts';
+import { columnBytes } from '../format.ts';
 
 export function Share({ value, max }: { value: number; max: number }) {
   const share = max > 0 ? Math.min(1, value / max) : 0;
@@ -8,7 +8,7 @@ export function Share({ value, max }: { value: number; max: number }) {
       <span class="share" aria-hidden="true">
         <span style={{ inlineSize: `${share * 100}%` }} />
       </span>
-      {bytes(value)}
+      {columnBytes(value)}
     </span>
   );
 }

@@ -6,7 +6,7 @@ import { useScope } from '../api/scope.ts';
 import { daySeconds, everyPart, type Part, type UsageOfPart, writtenPart } from '../charts/days.ts';
 import { type Series, UsageChart } from '../charts/usage_chart.tsx';
 import { csv, download } from '../csv.ts';
-import { bytes } from '../format.ts';
+import { columnBytes } from '../format.ts';
 import { now } from '../now.ts';
 import {
   Button,
@@ -146,9 +146,9 @@ function columnsOf(
     ...series.map(({ name, values }) => ({
       heading: name,
       numeric: true,
-      cell: ({ start }: UsageOfPart) => bytes(values[positions.get(start) ?? 0] ?? 0),
+      cell: ({ start }: UsageOfPart) => columnBytes(values[positions.get(start) ?? 0] ?? 0),
     })),
-    { heading: 'Total', numeric: true, cell: ({ total }) => bytes(total) },
+    { heading: 'Total', numeric: true, cell: ({ total }) => columnBytes(total) },
   ];
 }
 

@@ -2,7 +2,7 @@
 import { useScope } from '../api/scope.ts';
 import { Share } from '../charts/share.tsx';
 import { csv, download } from '../csv.ts';
-import { bytes, percent } from '../format.ts';
+import { columnBytes, percent } from '../format.ts';
 import { Button, Card, Empty, Table } from '../ui/ui.ts';
 import { fileName, type Report } from './report.ts';
 
@@ -71,8 +71,8 @@ export function SharesCard({ by, report, onChoose }: SharesCardProps) {
                 numeric: true,
                 cell: ({ total }) => percent(report.total > 0 ? total / report.total : 0),
               },
-              { heading: 'Up', numeric: true, cell: ({ up }) => bytes(up) },
-              { heading: 'Down', numeric: true, cell: ({ down }) => bytes(down) },
+              { heading: 'Up', numeric: true, cell: ({ up }) => columnBytes(up) },
+              { heading: 'Down', numeric: true, cell: ({ down }) => columnBytes(down) },
             ]}
           />
         </div>
