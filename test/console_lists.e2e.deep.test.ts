@@ -179,16 +179,15 @@ describe('the lists of an account in the console', { timeout: 360_000 }, () => {
     node.stop();
   });
 
-  test('the curl line to try it with works as it was copied', async () => {
+  test('the command to test it with works as it was copied', async () => {
     const { proxy } = t.facts;
-    await visit.button('Try it: shop.example.com on aar1').click();
-    const dialog = visit.dialog('Try shop.example.com on aar1');
-    await visit.field('Port').fill(new URL(proxy.origin).port);
-    const line = dialog.locator('pre', { hasText: 'http://shop.example.com' }).first();
+    await visit.link('Test shop.example.com on aar1').click();
+    await visit.field('Page').fill(`http://shop.example.com:${new URL(proxy.origin).port}/`);
+    const line = visit.page.locator('main pre').first();
     expect(await t.curl((await line.textContent()) ?? '')).toContain(
       'You asked for http://shop.example.com',
     );
-    await visit.page.keyboard.press('Escape');
+    await visit.page.goBack();
   });
 
   test('a changed entry leads elsewhere, and back when that is undone', async () => {

@@ -301,6 +301,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     ['/operator/nodes/1', 'aar1-a of aar1', ['Drain aar1-a', 'Revoke aar1-a']],
     ['/operator/port-schemes', 'Port schemes', ['Add a port scheme']],
     ['/operator/addresses', 'Addresses', []],
+    ['/operator/test', 'Connection test', ['Test']],
     ['/operator/geo', 'Geo-IP', []],
     ['/operator/usage', 'Usage', []],
     ['/operator/audit', 'Audit log', []],
@@ -515,10 +516,10 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
 
   test('a node says what it would do with a connection, and why', async () => {
     await visit.go('/operator/servers/aar1');
-    await visit.field('From address').fill('192.0.2.10');
-    await visit.field('To proxy port').fill(String(t.facts.proxy.port));
-    await visit.field('Asks for host').fill('www.example.com');
-    await visit.button('Ask a node').click();
+    await visit.link('Test').click();
+    await visit.field('Connection from').fill('192.0.2.10');
+    await visit.field('Port').fill(String(t.facts.proxy.port));
+    await visit.button('Test').click();
     await visit.sees('unknown_address');
   });
 

@@ -68,6 +68,7 @@ describe('a person at the console', { timeout: 360_000 }, () => {
       'Servers',
       'IP authlist',
       'Custom DNS',
+      'Connection test',
       'Usage',
       'Users and tokens',
       'API tokens',
@@ -77,7 +78,10 @@ describe('a person at the console', { timeout: 360_000 }, () => {
     const open: Record<string, string[]> = {
       admin: all,
       billing: ['Overview', 'Usage', 'Your sign-in'],
-      proxy: ['Overview', 'Servers', 'IP authlist', 'Users and tokens', 'Your sign-in'],
+      proxy: [
+        ...['Overview', 'Servers', 'IP authlist', 'Connection test'],
+        ...['Users and tokens', 'Your sign-in'],
+      ],
       none: ['Overview', 'Your sign-in'],
     };
     const closed: Record<string, string> = {

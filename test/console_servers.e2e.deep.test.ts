@@ -222,10 +222,11 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
   });
 
   test('what is copied is what is shown', async () => {
-    await visit.choose('curl');
+    await visit.link('Exits').click();
     const place = visit.button(/^Copy localhost:\d+$/).first();
     const name = (await place.getAttribute('aria-label')) ?? '';
     await expect.poll(() => visit.copied(place), patience).toBe(name.replace('Copy ', ''));
+    await visit.link('Use it').click();
     const settings = visit.page
       .getByRole('region', { name: 'Settings to copy' })
       .locator('pre')
@@ -237,10 +238,11 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
   });
 
   test('a server says why it rejects a connection, and sends a request through the exit', async () => {
+    await visit.link('Test').click();
     const card = visit.page.getByRole('region', { name: 'Test a connection' });
     const outcome = card.getByRole('status');
     const ask = async () => {
-      await card.getByRole('button', { name: 'Ask the server' }).click();
+      await card.getByRole('button', { name: 'Test' }).click();
       await expect.poll(() => outcome.textContent(), patience).not.toBe('');
       return outcome.textContent();
     };
@@ -248,12 +250,12 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     expect(await ask()).toMatch(/^AllowedIt counts as \S+: its address is on the IP authlist\./);
     expect(await outcome.textContent()).toMatch(/took \d+ ms and arrived from there\.\s*$/);
     await visit.field('Connection from').fill('192.0.2.99');
-    expect(await ask()).toMatch(/This address is not on an IP authlist.*IP authlist$/);
-    await visit.choose('As a user');
-    await visit.field('As user').selectOption('former');
+    expect(await ask()).toMatch(/This address is not on an IP authlist.*Add 192\.0\.2\.99$/);
+    await visit.choose('By token');
+    await visit.field('User').selectOption('former');
     expect(await ask()).toMatch(/^DeniedThe user is inactive\. It counts as former\./);
     await visit.field('Connection from').fill('somewhere');
-    await card.getByRole('button', { name: 'Ask the server' }).click();
+    await card.getByRole('button', { name: 'Test' }).click();
     expect(await visit.faultOf('Connection from')).toMatch(/address/);
   });
 

@@ -1,6 +1,6 @@
 // The pages of a console: one list drives the menu, the palette, the routes and the pages' titles.
 import type { FunctionComponent } from 'preact';
-import { Redirect, Route } from 'wouter-preact';
+import { Link, Redirect, Route } from 'wouter-preact';
 import { useAddressSearch } from './address.ts';
 import { addressOf } from './paths.ts';
 import { type IconName, PageName } from './ui/ui.ts';
@@ -50,4 +50,25 @@ export const redirectsOf = (moved: Readonly<Record<string, string>>) =>
 
 function Moved({ to }: { to: string }) {
   return <Redirect to={addressOf(to, useAddressSearch())} replace />;
+}
+
+/** The parts of a page, each at its own address. `label` names all of them. */
+export function Tabs(props: {
+  label: string;
+  tabs: ReadonlyArray<{ path: string; name: string }>;
+  current: string;
+}) {
+  return (
+    <nav class="parts" aria-label={props.label}>
+      <ul>
+        {props.tabs.map(({ path, name }) => (
+          <li key={path}>
+            <Link href={path} aria-current={path === props.current ? 'page' : undefined}>
+              {name}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
 }

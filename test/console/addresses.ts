@@ -20,7 +20,7 @@ function addresses(table: object, named: Record<string, string[]>): string[] {
 /** The pages of an account; those with a server's name are of this one. */
 export function addressesOfAccount(server: string): string[] {
   return addresses(ofAccount, {
-    server: [ofAccount.server(server)],
+    server: ['', 'exits', 'usage', 'test'].map((tab) => ofAccount.server(server, tab)),
     // One-time links, for people who are not signed in.
     invite: [],
     enter: [],

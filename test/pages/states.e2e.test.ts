@@ -35,10 +35,21 @@ const pages: Record<string, Row> = {
     empty: 'There are no servers on the contract yet',
   },
   '/servers': { heading: 'Servers', ...ofAccount.servers },
-  '/servers/fra1': {
-    heading: 'Frankfurt (fra1)',
-    sample: '203.0.113.7',
-    empty: 'There is no server named fra1.',
+  ...Object.fromEntries(
+    Object.entries({
+      '': 'Settings to copy',
+      '/exits': '203.0.113.7',
+      '/usage': 'By day',
+      '/test': 'From a shell',
+    }).map(([tab, sample]) => [
+      `/servers/fra1${tab}`,
+      { heading: 'Frankfurt (fra1)', sample, empty: 'There is no server named fra1.' },
+    ]),
+  ),
+  '/test': {
+    heading: 'Connection test',
+    sample: 'From a shell',
+    empty: 'No server to test',
   },
   '/usage': { heading: 'Usage', ...ofAccount.usage },
   '/authlist': { heading: 'IP authlist', ...ofAccount.authlist },
@@ -74,6 +85,11 @@ const pages: Record<string, Row> = {
     sample: 'alice',
     empty: 'No account lists',
     search: '?ip=203.0.113.7',
+  },
+  '/operator/test': {
+    heading: 'Connection test',
+    sample: 'Connection from',
+    search: '?server=fra1',
   },
   '/operator/port-schemes': { heading: 'Port schemes', sample: 'from 10000' },
   '/operator/geo': { heading: 'Geo-IP', sample: '12 km', empty: 'No exit IP matches.' },

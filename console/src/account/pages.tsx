@@ -42,6 +42,14 @@ export const pages: PageOfAccount[] = [
       may: ['admin'],
       Page: lazy(() => import('../dns/page.tsx').then((page) => page.DnsPage)),
     },
+    {
+      path: paths.test,
+      name: 'Connection test',
+      icon: 'test',
+      may: ['admin', 'proxy'],
+      words: 'try explain refused why',
+      Page: lazy(() => import('../servers/test_page.tsx').then((page) => page.TestPage)),
+    },
   ]),
   ...inSection<PageOfAccount>('Account', [
     {

@@ -16,7 +16,6 @@ import { type DnsEntry, newsOf } from './entries.ts';
 import { DnsForm } from './form.tsx';
 import { EntryNodes } from './nodes.tsx';
 import { DnsTable } from './table.tsx';
-import { TryDns } from './try.tsx';
 
 const sorts = ['hostname', 'ip', 'server', 'expiry', 'id'] as const;
 const states = {
@@ -39,11 +38,6 @@ export function DnsPage() {
     change: (close, id) => (
       <OfEntry read="get_override" {...{ rows, id }} onClose={close}>
         {(entry) => <DnsForm entry={entry} onClose={close} changeOther={changeOther} />}
-      </OfEntry>
-    ),
-    try: (close, id) => (
-      <OfEntry read="get_override" {...{ rows, id }} onClose={close}>
-        {(entry) => <TryDns entry={entry} onClose={close} />}
       </OfEntry>
     ),
     nodes: (close, id) => isOperator && <EntryNodes id={Number(id)} onClose={close} />,

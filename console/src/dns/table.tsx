@@ -1,10 +1,12 @@
 // The custom DNS entries as a table, with the actions on each, and the dialog that removes one.
+import { useLocation } from 'wouter-preact';
 import { changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { CutText } from '../forms/columns.tsx';
 import { FormDialog, type OpenDialog, type OpenLinked } from '../forms/form_dialog.tsx';
 import { noteColumns } from '../forms/note.tsx';
 import { undoBy } from '../forms/undo.ts';
+import { addressOf, paths } from '../paths.ts';
 import { Until } from '../relative_time.tsx';
 import { type Column, type ListProps, notify, type RowAction, Status, Table } from '../ui/ui.ts';
 import { type DnsEntry, isOver, whyPending } from './entries.ts';
@@ -15,10 +17,15 @@ interface DnsTableProps extends ListProps<DnsEntry> {
   openLinked: OpenLinked;
 }
 
+/** The test of a connection to the hostname, at a port with custom DNS. */
+const testOf = ({ server, hostname }: DnsEntry) =>
+  addressOf(paths.test, { server, dns: 'own', page: `https://${hostname}/` });
+
 const nameOf = ({ hostname, server }: DnsEntry) => `${hostname} on ${server}`;
 
 export function DnsTable({ open, openLinked, ...list }: DnsTableProps) {
   const { isOperator, readOnlyReason: disabledReason } = useScope();
+  const [, navigate] = useLocation();
   const actionsOf = (entry: DnsEntry): RowAction[] => {
     const openFor = (dialog: string) => () => openLinked(dialog, String(entry.id));
     return [
@@ -39,8 +46,8 @@ export function DnsTable({ open, openLinked, ...list }: DnsTableProps) {
               ? []
               : [
                   {
-                    ...{ text: 'Try it', label: `Try it: ${nameOf(entry)}` },
-                    ...{ icon: 'resume' as const, onSelect: openFor('try') },
+                    ...{ text: 'Test', icon: 'test' as const },
+                    onSelect: () => navigate(testOf(entry)),
                   },
                 ]),
             { text: 'Change', icon: 'edit' as const, disabledReason, onSelect: openFor('change') },

@@ -6,6 +6,7 @@ import { useRead } from '../api/reading.ts';
 import { operatorScope, ScopeContext } from '../api/scope.ts';
 import { AuthlistPage } from '../authlist/page.tsx';
 import { DnsPage } from '../dns/page.tsx';
+import { Tabs } from '../menu.tsx';
 import { NotFoundPage } from '../not_found.tsx';
 import { paths } from '../paths.ts';
 import { ServersPage } from '../servers/page.tsx';
@@ -42,20 +43,14 @@ export function AccountPage({ name, part }: { name: string; part: string }) {
       note={<Link href={paths.operator.accounts}>All accounts</Link>}
       actions={account.data && <AccountState of={account.data} />}
     >
-      <nav class="parts" aria-label={`Parts of ${name}`}>
-        <ul>
-          {accountParts.map((entry) => (
-            <li key={entry.part}>
-              <Link
-                href={paths.operator.account(name, entry.part)}
-                aria-current={entry.part === part ? 'page' : undefined}
-              >
-                {entry.name}
-              </Link>
-            </li>
-          ))}
-        </ul>
-      </nav>
+      <Tabs
+        label={`Parts of ${name}`}
+        tabs={accountParts.map((entry) => ({
+          path: paths.operator.account(name, entry.part),
+          name: entry.name,
+        }))}
+        current={paths.operator.account(name, part)}
+      />
       <Loaded of={account} what="the account">
         {(accountRecord) => (
           <ScopeContext.Provider value={operatorScope(name)}>

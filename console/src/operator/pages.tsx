@@ -54,6 +54,13 @@ export const pages: MenuPage[] = [
       Page: lazy(() => import('./addresses.tsx').then((page) => page.AddressesPage)),
     },
     {
+      path: operator.test,
+      name: 'Connection test',
+      icon: 'test',
+      words: 'explain refused why',
+      Page: lazy(() => import('./test.tsx').then((page) => page.TestPage)),
+    },
+    {
       path: operator.audit,
       name: 'Audit log',
       icon: 'activity',

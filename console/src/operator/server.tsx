@@ -1,18 +1,17 @@
-// One server: its facts, its exit IPs, its nodes, and how a node would handle a connection.
+// One server: its facts, its exit IPs, its nodes and its history.
 import { Link, useLocation } from 'wouter-preact';
 import type { ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
 import { count, country, dateTime } from '../format.ts';
 import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
-import { paths } from '../paths.ts';
-import { Badge, Button, Card, DescriptionList, Empty, Loaded, Page } from '../ui/ui.ts';
+import { addressOf, paths } from '../paths.ts';
+import { Badge, Button, Card, DescriptionList, Empty, Icon, Loaded, Page } from '../ui/ui.ts';
 import { InviteNodeDialog } from './forms/node_invite.tsx';
 import { ChangeServerDialog } from './forms/server_form.tsx';
 import { HeldUsage } from './held_usage.tsx';
 import { HistoryCard } from './history.tsx';
 import { NodesTable } from './nodes_table.tsx';
 import { Exits } from './server/exits.tsx';
-import { Explain } from './server/explain.tsx';
 import { type Node, serverState } from './states.ts';
 
 type Server = ResponseOf<'admin_get_server'>;
@@ -26,7 +25,14 @@ export function ServerPage({ name }: { name: string }) {
     <Page
       title={name}
       note={<Link href={paths.operator.servers}>All servers</Link>}
-      actions={state && <Badge tone={state.tone}>{state.text}</Badge>}
+      actions={
+        <>
+          {state && <Badge tone={state.tone}>{state.text}</Badge>}
+          <Link class="button" href={addressOf(paths.operator.test, { server: name })}>
+            <Icon name="test" /> Test
+          </Link>
+        </>
+      }
     >
       <Loaded of={server} what="the server">
         {(serverRecord) => (
@@ -40,7 +46,6 @@ export function ServerPage({ name }: { name: string }) {
               <HistoryCard server={name} isOnline={serverRecord.nodes.live > 0} />
             )}
             <HeldUsage server={name} />
-            <Explain server={name} hasNode={(serverNodes ?? []).some(({ live }) => live)} />
           </>
         )}
       </Loaded>

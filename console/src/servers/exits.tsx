@@ -4,7 +4,7 @@ import { dateTime } from '../format.ts';
 import { Since } from '../relative_time.tsx';
 import { health } from '../ui/health.ts';
 import { Badge, Card, type Column, CopyButton, Status, Table } from '../ui/ui.ts';
-import { placeOf } from './curl.ts';
+import { placeOf, type Through } from './curl.ts';
 import { GeoBadge } from './geo_badge.tsx';
 import { type ExitIp, type OwnServer, portsOf, unserved } from './rows.ts';
 import { VpnServices } from './vpn.tsx';
@@ -17,9 +17,7 @@ export function ExitIps({ server }: { server: OwnServer }) {
   const columns: Array<Column<ExitIp>> = [
     { heading: 'Exit IP', names: true, cell: ({ ip }) => <span class="mono">{ip}</span> },
     { heading: 'Health', cell: (exit) => <Health of={exit} isServed={isServed} /> },
-    ...(hasPorts
-      ? [{ heading: 'Ports', cell: (exit: ExitIp) => <Ports server={server} exit={exit} /> }]
-      : []),
+    ...proxyServices.flatMap((service) => portColumns(server, service)),
     ...(hasVpn
       ? [
           {
@@ -33,14 +31,19 @@ export function ExitIps({ server }: { server: OwnServer }) {
   return (
     <Card
       title="Exit IPs"
-      note="Websites see the exit IP. Clients connect to the server's hostname: the port chooses the exit."
+      note={
+        <>
+          Websites see the exit IP. Clients connect to <span class="mono">{server.hostname}</span>:
+          the port selects the exit.
+        </>
+      }
     >
       <Table caption="Exit IPs" columns={columns} rows={server.ips} keyOf={({ ip }) => ip} />
       <div class="stack-tight note">
         {hasPorts && (
           <p>
-            On the <strong>override port</strong> your custom DNS entries count; on the normal port
-            they don’t.
+            On the ports <strong>with custom DNS</strong> your entries apply; on the others they
+            don’t.
           </p>
         )}
         {hasGeo && (
@@ -71,22 +74,30 @@ function Health({ of, isServed }: { of: ExitIp; isServed: boolean }) {
   );
 }
 
-function Ports({ server, exit }: { server: OwnServer; exit: ExitIp }) {
+const proxyServices = ['proxy', 'proxy-https'] as const;
+
+/** The port of a service at each exit IP, and the one with custom DNS; none without such a port. */
+function portColumns(server: OwnServer, service: (typeof proxyServices)[number]) {
+  const portAt = (exit: ExitIp) => portsOf(server, exit).find((port) => port.service === service);
+  if (!server.ips.some(portAt)) return [];
+  const name = service === 'proxy' ? 'HTTP' : 'HTTPS';
+  const column = (heading: string, which: 'port' | 'override_port'): Column<ExitIp> => ({
+    heading,
+    numeric: true,
+    cell: (exit) => {
+      const port = portAt(exit)?.[which];
+      return port && <Port of={{ host: server.hostname, port, service }} />;
+    },
+  });
+  return [column(name, 'port'), column(`${name} + custom DNS`, 'override_port')];
+}
+
+function Port({ of }: { of: Through }) {
   return (
-    <ul class="exit-ports">
-      {portsOf(server, exit).map(({ port, override_port, service }) => {
-        const place = placeOf({ host: server.hostname, port, service });
-        return (
-          <li key={port}>
-            <span class="mono">{place}</span>
-            <CopyButton text={place} what={place} />
-            <span class="note">
-              {service}, override <span class="mono">{override_port}</span>
-            </span>
-          </li>
-        );
-      })}
-    </ul>
+    <span class="exit-port">
+      {of.port}
+      <CopyButton text={placeOf(of)} what={placeOf(of)} />
+    </span>
   );
 }
 

@@ -5,25 +5,28 @@ import { useScope } from '../api/scope.ts';
 import { daysBack } from '../charts/days.ts';
 import { bytes, count, country } from '../format.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
+import { Tabs } from '../menu.tsx';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
 import { OverTimeCard } from '../usage/over_time.tsx';
 import '../style/usage.css';
-import { Button, Card, Empty, Loaded, Meter, Page, Stat } from '../ui/ui.ts';
-import { AskServer } from './ask.tsx';
+import { Button, Card, Empty, isOneOf, Loaded, Meter, Page, Stat } from '../ui/ui.ts';
 import { AddButton, RemoveDialog } from './change.tsx';
 import { ExitIps } from './exits.tsx';
 import { exitsOf, type NetworkServer, type OwnServer, portsOf } from './rows.ts';
 import { ServerStatus } from './table.tsx';
+import { testNote } from './test_form.tsx';
+import { Tester } from './tester.tsx';
 import { ReadySettings } from './use.tsx';
 
 interface OneServerProps {
   name: string;
+  tab: string;
   /** The address of the list. */
   list: string;
 }
 
-export function OneServer({ name, list }: OneServerProps) {
+export function OneServer({ name, tab, list }: OneServerProps) {
   const scope = useScope();
   const { flags, readOnlyReason } = scope;
   const { dialog, open } = useDialog();
@@ -56,7 +59,7 @@ export function OneServer({ name, list }: OneServerProps) {
     >
       {isOwn ? (
         <Loaded of={ownServer} what="the server">
-          {(server) => <Own server={server} />}
+          {(server) => <Own server={server} tab={isOneOf(tabNames, tab) ? tab : ''} />}
         </Loaded>
       ) : (
         <Loaded of={network} what="the server">
@@ -68,44 +71,38 @@ export function OneServer({ name, list }: OneServerProps) {
   );
 }
 
-function Own({ server }: { server: OwnServer }) {
-  const { usage, nodes } = server;
+const tabNames = { '': 'Use it', exits: 'Exits', usage: 'Usage', test: 'Test' };
+type Tab = keyof typeof tabNames;
+
+function Own({ server, tab }: { server: OwnServer; tab: Tab }) {
   const { flags } = useScope();
+  const { server: name } = server;
   const hasPorts = server.ips.some((exit) => portsOf(server, exit).length > 0);
+  const mayOpen: Record<Tab, boolean> = {
+    '': true,
+    exits: true,
+    usage: flags.admin || flags.billing,
+    test: hasPorts,
+  };
+  const tabs = (Object.keys(tabNames) as Tab[]).filter((each) => mayOpen[each]);
   return (
     <>
-      <Card title="Status">
-        <dl class="stats">
-          <Stat name="Exit IPs" note={<ServerStatus of={{ nodes, exits: exitsOf(server) }} />}>
-            {server.ips.length}
-          </Stat>
-          <Stat name="Nodes" note={nodesNote(nodes)}>
-            {nodes.all > 0 ? `${nodes.live} of ${nodes.all} online` : 'none'}
-          </Stat>
-          {usage && (
-            <>
-              <Stat name="Used in this period" note={`of ${bytes(usage.limit)}`}>
-                {bytes(usage.current)}
-                <Meter
-                  label="Used in this period"
-                  value={usage.current}
-                  max={usage.limit}
-                  text={`${bytes(usage.current)} of ${bytes(usage.limit)}`}
-                />
-              </Stat>
-              <Stat name="In 30 days">{bytes(usage.last_30_days)}</Stat>
-            </>
-          )}
-        </dl>
-        <p class="note">{`Services: ${server.services.join(', ')}.`}</p>
-      </Card>
-      <ExitIps server={server} />
-      {(flags.admin || flags.billing) && <UsageOfServer server={server.server} />}
-      {hasPorts ? (
-        <>
-          <ReadySettings server={server} />
-          {(flags.admin || flags.proxy) && <AskServer server={server} />}
-        </>
+      <ServerFacts server={server} />
+      <Tabs
+        label={`Parts of ${name}`}
+        tabs={tabs.map((each) => ({ path: paths.server(name, each), name: tabNames[each] }))}
+        current={paths.server(name, tab)}
+      />
+      {tab === 'exits' ? (
+        <ExitIps server={server} />
+      ) : tab === 'usage' && mayOpen.usage ? (
+        <UsageOfServer server={name} />
+      ) : tab === 'test' && hasPorts ? (
+        <Card title="Test a connection" note={testNote}>
+          <Tester server={server} />
+        </Card>
+      ) : hasPorts ? (
+        <ReadySettings server={server} />
       ) : (
         <Card title="Settings to copy">
           <Empty title="No proxy here">
@@ -117,6 +114,37 @@ function Own({ server }: { server: OwnServer }) {
   );
 }
 
+function ServerFacts({ server }: { server: OwnServer }) {
+  const { usage, nodes } = server;
+  return (
+    <Card>
+      <dl class="stats">
+        <Stat name="Exit IPs" note={<ServerStatus of={{ nodes, exits: exitsOf(server) }} />}>
+          {server.ips.length}
+        </Stat>
+        <Stat name="Nodes" note={nodesNote(nodes)}>
+          {nodes.all > 0 ? `${nodes.live} of ${nodes.all} online` : 'none'}
+        </Stat>
+        {usage && (
+          <>
+            <Stat name="Used in this period" note={`of ${bytes(usage.limit)}`}>
+              {bytes(usage.current)}
+              <Meter
+                label="Used in this period"
+                value={usage.current}
+                max={usage.limit}
+                text={`${bytes(usage.current)} of ${bytes(usage.limit)}`}
+              />
+            </Stat>
+            <Stat name="In 30 days">{bytes(usage.last_30_days)}</Stat>
+          </>
+        )}
+      </dl>
+      <p class="note">{`Services: ${server.services.join(', ')}.`}</p>
+    </Card>
+  );
+}
+
 /** The usage of the last thirty days through the server. */
 function UsageOfServer({ server }: { server: string }) {
   const from = daysBack(now.value, 30);
@@ -124,7 +152,15 @@ function UsageOfServer({ server }: { server: string }) {
   const usage = useReadIn(useScope(), 'get_usage', { query: { ...query, by: 'day' } });
   return (
     <Loaded of={usage} what="its usage">
-      {(report) => report.total > 0 && <OverTimeCard report={report} query={query} servers={[]} />}
+      {(report) =>
+        report.total > 0 ? (
+          <OverTimeCard report={report} query={query} servers={[]} />
+        ) : (
+          <Card title="By day">
+            <Empty title="No traffic in the last 30 days" />
+          </Card>
+        )
+      }
     </Loaded>
   );
 }

@@ -17,14 +17,14 @@ import '../style/map.css';
 import '../style/servers.css';
 
 export function ServersPage() {
-  const [, params] = useRoute(`${paths.servers}/:server`);
+  const [, params] = useRoute(`${paths.servers}/:server/:tab?`);
   const search = useAddressSearch();
   // The address of the list, for the way back from a server.
   const list = useRef<string>(paths.servers);
   if (!params) list.current = addressOf(paths.servers, search);
   if (!params) return <ListPage />;
   const server = nameIn(params.server);
-  return <OneServer key={server} name={server} list={list.current} />;
+  return <OneServer key={server} name={server} tab={params.tab ?? ''} list={list.current} />;
 }
 
 function ListPage() {

@@ -1,7 +1,7 @@
-// The ports through which a custom DNS entry can be tried.
+// The ports of a server that a connection can be tested at.
 import { expect, test } from 'vitest';
-import { waysThrough } from '../src/dns/ways.ts';
 import type { OwnServer } from '../src/servers/rows.ts';
+import { testPorts } from '../src/servers/test_ports.ts';
 
 const ports = [
   { port: 11_001, override_port: 11_501, service: 'proxy' },
@@ -34,11 +34,14 @@ function server(services: string[]): OwnServer {
   };
 }
 
-test('only ports of services that the server offers are ways to try an entry', () => {
-  expect(waysThrough(server(['proxy'])).map(({ text }) => text)).toEqual(['192.0.2.1, port 11501']);
-  expect(waysThrough(server(['proxy', 'proxy-https'])).map(({ text }) => text)).toEqual([
-    '192.0.2.1, port 11501',
-    '192.0.2.1, port 12501 over TLS',
-  ]);
-  expect(waysThrough(server([]))).toEqual([]);
+const portsWith = (services: string[]) => testPorts(server(services)).map(({ port }) => port);
+
+test('only ports of services that the server offers are tested, each also with custom DNS', () => {
+  expect(portsWith(['proxy'])).toEqual([11_001, 11_501]);
+  expect(portsWith(['proxy', 'proxy-https'])).toEqual([11_001, 11_501, 12_001, 12_501]);
+  expect(portsWith([])).toEqual([]);
+});
+
+test('a port with custom DNS knows the one without', () => {
+  expect(testPorts(server(['proxy'])).map(({ plain }) => plain)).toEqual([undefined, 11_001]);
 });

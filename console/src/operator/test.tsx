@@ -1,0 +1,104 @@
+// The operators' tester: asks a node of a server how it would handle a connection.
+import { Link } from 'wouter-preact';
+import { useAddressState } from '../address.ts';
+import { call, type ResponseOf } from '../api/api.ts';
+import { useRead } from '../api/reading.ts';
+import { SuggestField } from '../forms/suggest_field.tsx';
+import { addressOf, paths } from '../paths.ts';
+import { Outcome } from '../servers/outcome.tsx';
+import { TestForm, testNote, useConnection } from '../servers/test_form.tsx';
+import { Card, DescriptionList, Page, TextField, Unread } from '../ui/ui.ts';
+import { useServerChoices } from './server_choices.ts';
+
+type Verdict = ResponseOf<'admin_explain'>;
+
+export function TestPage() {
+  const [server, choose] = useAddressState('server');
+  const [{ to, from, user }, change] = useConnection();
+  const chosen = useRead('admin_get_server', { path: { server } }, { enabled: server !== '' });
+  const hasNode = !chosen.data || chosen.data.nodes.live > 0;
+  return (
+    <Page note={testNote}>
+      <Card>
+        <Unread of={chosen} what={server} />
+        <TestForm
+          lead={
+            <>
+              <SuggestField
+                label="Server"
+                name="server"
+                what="the servers"
+                required
+                value={server}
+                onInput={choose}
+                others={[{ value: '', text: 'Choose a server' }]}
+                useChoices={useServerChoices}
+              />
+              <TextField
+                label="Port"
+                name="port"
+                type="number"
+                min={1}
+                max={65_535}
+                required
+                placeholder="10001"
+                value={to}
+                onInput={({ currentTarget }) => change({ to: currentTarget.value })}
+              />
+            </>
+          }
+          from={{ required: true, placeholder: '192.0.2.10' }}
+          asUser={
+            <>
+              <TextField
+                label="User"
+                name="user"
+                required
+                value={user}
+                onInput={({ currentTarget }) => change({ user: currentTarget.value })}
+              />
+              <TextField
+                label="Token"
+                name="token"
+                type="password"
+                required
+                hint="A proxy access token. Never stored."
+              />
+            </>
+          }
+          disabledReason={
+            hasNode ? undefined : `No node is online for ${server}, so the test can’t run.`
+          }
+          ask={({ from = '', ...connection }) =>
+            call('admin_explain', {
+              path: { server },
+              body: { ...connection, from, check_exit: true },
+            })
+          }
+          shown={(decision) => <Answer of={decision} ip={from.trim()} />}
+        />
+      </Card>
+    </Page>
+  );
+}
+
+function Answer({ of, ip }: { of: Verdict; ip: string }) {
+  const { status, reason, rule, account, user, node, revision } = of;
+  const facts: Array<[string, preact.ComponentChildren]> = [
+    ['HTTP status', String(status)],
+    ['Reason', reason],
+    ['Decided by', rule],
+    ['Account', account && <Link href={paths.operator.account(account)}>{account}</Link>],
+    ['User', user],
+    ['Node', `${node}, at revision ${revision}`],
+  ];
+  return (
+    <div class="stack">
+      <Outcome
+        of={of}
+        remedy={<Link href={addressOf(paths.operator.addresses, { ip })}>Who lists {ip}</Link>}
+      />
+      <DescriptionList of={facts.filter(([, value]) => value)} />
+    </div>
+  );
+}

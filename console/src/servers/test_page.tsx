@@ -1,0 +1,44 @@
+// The page that tests a connection through a server of the contract.
+import { useAddressState } from '../address.ts';
+import { useReadIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
+import { SuggestField } from '../forms/suggest_field.tsx';
+import { Card, Empty, Loaded, Page } from '../ui/ui.ts';
+import { useServerChoices } from './choices.ts';
+import { testNote } from './test_form.tsx';
+import { Tester } from './tester.tsx';
+import { useServerToTry } from './to_try.ts';
+
+export function TestPage() {
+  const scope = useScope();
+  const [chosen, choose] = useAddressState('server');
+  const { toTry, reading } = useServerToTry('proxy', { enabled: chosen === '' });
+  const name = chosen || toTry?.server.server || '';
+  const path = { server: name };
+  const server = useReadIn(scope, 'get_server', { path }, { enabled: name !== '' });
+  return (
+    <Page note={testNote}>
+      <Card>
+        {chosen === '' && toTry === null ? (
+          <Empty title="No server to test">No server on the contract offers a proxy.</Empty>
+        ) : (
+          <>
+            <div class="fields">
+              <SuggestField
+                label="Server"
+                name="server"
+                what="the servers"
+                value={name}
+                onInput={choose}
+                useChoices={useServerChoices}
+              />
+            </div>
+            <Loaded of={name === '' ? { ...reading, data: undefined } : server} what="the server">
+              {(ofContract) => <Tester key={ofContract.server} server={ofContract} />}
+            </Loaded>
+          </>
+        )}
+      </Card>
+    </Page>
+  );
+}

@@ -1,0 +1,79 @@
+// What people come to do, from page to page: each flow with the fewest steps that it takes.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { paths } from '../../console/src/paths.ts';
+import { FakeConsole } from './fake_console.ts';
+
+const refusal = {
+  verdict: 'challenge',
+  status: 407,
+  reason: 'unknown_address',
+  message: 'this address is not on an IP authlist',
+};
+
+describe('a flow of the console', () => {
+  let t: FakeConsole;
+  beforeAll(async () => {
+    t = await FakeConsole.start();
+  });
+  afterAll(() => t?.stop());
+  beforeEach(() => t.startOver());
+
+  test('from a refused connection to an entry for its address takes one button', async () => {
+    t.fake.answer('POST /console/servers/{server}/explain', { body: refusal });
+    await t.open(`${paths.test}?server=fra1&from=203.0.113.9`);
+    await t.press(['Test']);
+    await t.press(['Add 203.0.113.9']);
+    expect(await t.visit.field('Address').inputValue()).toBe('203.0.113.9');
+    await t.press(['Add the address']);
+    expect(t.fake.writes.at(-1)).toMatchObject({
+      operation: 'POST /console/authlist',
+      body: { ip: '203.0.113.9' },
+    });
+    expect(t.takeFaults()).toEqual([]);
+  });
+
+  test('from a custom DNS entry to its test fills in the server, the port and the page', async () => {
+    await t.open(paths.dns);
+    await t.visit
+      .link(/^Test /)
+      .first()
+      .click();
+    await t.visit.sees('From a shell');
+    await t.press(['Test']);
+    const { operation, params, body } = t.fake.writes.at(-1) ?? {};
+    expect({ operation, params, body }).toEqual({
+      operation: 'POST /console/servers/{server}/explain',
+      params: { server: 'fra1' },
+      body: {
+        ...{ host: 'fra1.exitward.example', method: 'CONNECT', destination_port: 443 },
+        ...{ port: 11_004, check_exit: true },
+      },
+    });
+    const commands = await t.visit.page.locator('main pre').allInnerTexts();
+    expect(commands.map((line) => /:(\d+)$/.exec(line.trim())?.[1])).toEqual(['11004', '10004']);
+    expect(t.takeFaults()).toEqual([]);
+  });
+
+  test('a change of the connection takes the decision away', async () => {
+    await t.open(paths.server('fra1', 'test'));
+    await t.press(['Test']);
+    await t.visit.sees('It counts as alice');
+    await t.visit.field('Page').fill('https://other.example/');
+    await expect.poll(() => t.visit.page.getByText('It counts as alice').count()).toBe(0);
+    expect(t.visit.page.url()).toContain('page=https%3A%2F%2Fother.example%2F');
+    expect(t.takeFaults()).toEqual([]);
+  });
+
+  test('an operator who tests a connection is led to the account and to what lists the address', async () => {
+    await t.open(paths.operator.server('fra1'));
+    await t.visit.link('Test').click();
+    await t.visit.field('Connection from').fill('203.0.113.7');
+    await t.visit.field('Port').fill('10004');
+    await t.press(['Test']);
+    await t.visit.link('acme').waitFor();
+    await t.visit.link('Who lists 203.0.113.7').click();
+    await t.visit.heading('Addresses').waitFor();
+    expect(await t.visit.field('Address or network').inputValue()).toBe('203.0.113.7');
+    expect(t.takeFaults()).toEqual([]);
+  });
+});
