@@ -18,7 +18,7 @@ export function TestPage() {
   const server = useReadIn(scope, 'get_server', { path }, { enabled: name !== '' });
   return (
     <Page note={testNote}>
-      <Card>
+      <Card title="Connection">
         {chosen === '' && toTry === null ? (
           <Empty title="No server to test">No server on the contract offers a proxy.</Empty>
         ) : (
