@@ -181,7 +181,7 @@ describe('the lists of an account in the console', { timeout: 360_000 }, () => {
 
   test('the command to test it with works as it was copied', async () => {
     const { proxy } = t.facts;
-    await visit.link('Test shop.example.com on aar1').click();
+    await visit.button('Test shop.example.com on aar1').click();
     await visit.field('Page').fill(`http://shop.example.com:${new URL(proxy.origin).port}/`);
     const line = visit.page.locator('main pre').first();
     expect(await t.curl((await line.textContent()) ?? '')).toContain(

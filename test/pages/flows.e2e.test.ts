@@ -35,7 +35,7 @@ describe('a flow of the console', () => {
   test('from a custom DNS entry to its test fills in the server, the port and the page', async () => {
     await t.open(paths.dns);
     await t.visit
-      .link(/^Test /)
+      .button(/^Test /)
       .first()
       .click();
     await t.visit.sees('From a shell');
