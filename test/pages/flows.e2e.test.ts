@@ -1,4 +1,4 @@
-// What people come to do, from page to page: each flow with the fewest steps that it takes.
+// The tasks of people, from page to page: each takes the fewest steps.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { paths } from '../../console/src/paths.ts';
 import { FakeConsole } from './fake_console.ts';

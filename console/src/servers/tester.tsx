@@ -21,7 +21,7 @@ export function Tester({ server }: { server: OwnServer }) {
   const [{ to, dns, from }, change] = useConnection();
   const ports = testPorts(server);
   const port =
-    ports.find((one) => String(one.port) === to) ??
+    ports.find((candidate) => String(candidate.port) === to) ??
     ports.find(({ plain }) => dns === '' || plain !== undefined);
   if (!port)
     return <p class="note">{server.server} offers no proxy on the ports of your contract.</p>;
