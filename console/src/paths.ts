@@ -10,6 +10,11 @@ export function nameIn(part: string): string {
   }
 }
 
+/** The name that follows a path in the current one: "bob" of "/users/bob" below "/users". */
+export function nameBelow(path: string, here: string): string | undefined {
+  return here.startsWith(`${path}/`) ? nameIn(here.slice(path.length + 1)) : undefined;
+}
+
 /** A path with the state of its view: `addressOf(paths.authlist, { user: 'bob' })`. */
 export function addressOf(path: string, state: URLSearchParams | Record<string, string>): string {
   const search = new URLSearchParams(state).toString();
@@ -26,6 +31,7 @@ export const paths = {
   dns: '/dns',
   test: '/test',
   users: '/users',
+  user: (name: string) => `/users/${encodeURIComponent(name)}`,
   tokens: '/tokens',
   activity: '/activity',
   signIn: '/sign-in',

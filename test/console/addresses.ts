@@ -21,6 +21,7 @@ function addresses(table: object, named: Record<string, string[]>): string[] {
 export function addressesOfAccount(server: string): string[] {
   return addresses(ofAccount, {
     server: ['', 'exits', 'usage', 'test'].map((tab) => ofAccount.server(server, tab)),
+    user: [ofAccount.user('alice')],
     // One-time links, for people who are not signed in.
     invite: [],
     enter: [],

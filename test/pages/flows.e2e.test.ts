@@ -76,4 +76,19 @@ describe('a flow of the console', () => {
     expect(await t.visit.field('Address or network').inputValue()).toBe('203.0.113.7');
     expect(t.takeFaults()).toEqual([]);
   });
+
+  test('a name in the list of users leads to the page of the user, for operators too', async () => {
+    for (const list of [paths.users, paths.operator.account('acme', 'users')]) {
+      await t.open(list);
+      await t.visit.link('alice').click();
+      await t.visit.heading('alice').waitFor();
+      await t.visit.sees('Connections from these addresses count as alice.');
+      await t.press(['Change']);
+      await t.visit.dialog('Change alice').waitFor();
+      await t.visit.page.keyboard.press('Escape');
+      await t.visit.link('All users').click();
+      await t.visit.link('alice').waitFor();
+    }
+    expect(t.takeFaults()).toEqual([]);
+  });
 });

@@ -55,6 +55,11 @@ const pages: Record<string, Row> = {
   '/authlist': { heading: 'IP authlist', ...ofAccount.authlist },
   '/dns': { heading: 'Custom DNS', ...ofAccount.dns },
   '/users': { heading: 'Users and tokens', ...ofAccount.users },
+  '/users/alice': {
+    heading: 'alice',
+    sample: 'Alice',
+    empty: 'No addresses on the authlist',
+  },
   '/tokens': { heading: 'API tokens', ...ofAccount.tokens },
   '/activity': { heading: 'Activity', ...ofAccount.audit },
   '/sign-in': { heading: 'Your sign-in', sample: '203.0.113.7' },

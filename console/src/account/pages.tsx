@@ -61,6 +61,7 @@ export const pages: PageOfAccount[] = [
     },
     {
       path: paths.users,
+      hasBelow: true,
       name: 'Users and tokens',
       icon: 'users',
       may: ['admin', 'proxy'],

@@ -16,7 +16,14 @@ export interface Scope {
   /** The reason why the account's records cannot be changed now; operators always can. */
   readOnlyReason: string | undefined;
   /** The paths of this console's pages for the account. */
-  paths: { server: (name: string) => string; authlist: string };
+  paths: {
+    server: (name: string) => string;
+    authlist: string;
+    users: string;
+    user: (name: string) => string;
+    activity: string;
+    usage: string;
+  };
 }
 
 /** The scope of the user who is signed in; it follows the session. */
@@ -35,6 +42,7 @@ export function personScope(): Scope {
 
 /** The scope of an operator who looks at an account. */
 export function operatorScope(account: string): Scope {
+  const at = (part: string) => paths.operator.account(account, part);
   return {
     account,
     base: `/admin/accounts/${encodeURIComponent(account)}`,
@@ -44,7 +52,11 @@ export function operatorScope(account: string): Scope {
     readOnlyReason: undefined,
     paths: {
       server: paths.operator.server,
-      authlist: paths.operator.account(account, 'authlist'),
+      authlist: at('authlist'),
+      users: at('users'),
+      user: (name) => at(`users/${encodeURIComponent(name)}`),
+      activity: at('audit'),
+      usage: at('usage'),
     },
   };
 }

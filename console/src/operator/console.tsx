@@ -71,7 +71,7 @@ export function OperatorConsole() {
       <Switch>
         {routesOf(pages)}
         {redirectsOf(moved)}
-        <Route path={`${operator.accounts}/:name/:part?`}>
+        <Route path={`${operator.accounts}/:name/:part?/*?`}>
           {({ name, part }: { name: string; part?: string }) => (
             <AccountPage key={name} name={nameIn(name)} part={part ?? ''} />
           )}

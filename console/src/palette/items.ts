@@ -164,7 +164,7 @@ export function useAccountItems(
         note: display_name === name ? undefined : display_name,
         icon: 'users',
         words: display_name,
-        choose: go(parts.users, { search: name }),
+        choose: go(scope.paths.user(name)),
       }),
     ),
     ...(isSearched ? (entries.data ?? []) : []).map((entry): Item => {

@@ -2,13 +2,11 @@
 import { Link } from 'wouter-preact';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import { daysBack } from '../charts/days.ts';
 import { bytes, count, country } from '../format.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { Tabs } from '../menu.tsx';
-import { now } from '../now.ts';
 import { paths } from '../paths.ts';
-import { OverTimeCard } from '../usage/over_time.tsx';
+import { LastDays } from '../usage/last_days.tsx';
 import '../style/usage.css';
 import { Button, Card, Empty, isOneOf, Loaded, Meter, Page, Stat } from '../ui/ui.ts';
 import { AddButton, RemoveDialog } from './change.tsx';
@@ -96,7 +94,7 @@ function Own({ server, tab }: { server: OwnServer; tab: Tab }) {
       {tab === 'exits' ? (
         <ExitIps server={server} />
       ) : tab === 'usage' && mayOpen.usage ? (
-        <UsageOfServer server={name} />
+        <LastDays of={{ server: name }} />
       ) : tab === 'test' && hasPorts ? (
         <Card title="Test a connection" note={testNote}>
           <Tester server={server} />
@@ -142,26 +140,6 @@ function ServerFacts({ server }: { server: OwnServer }) {
       </dl>
       <p class="note">{`Services: ${server.services.join(', ')}.`}</p>
     </Card>
-  );
-}
-
-/** The usage of the last thirty days through the server. */
-function UsageOfServer({ server }: { server: string }) {
-  const from = daysBack(now.value, 30);
-  const query = { from, server };
-  const usage = useReadIn(useScope(), 'get_usage', { query: { ...query, by: 'day' } });
-  return (
-    <Loaded of={usage} what="its usage">
-      {(report) =>
-        report.total > 0 ? (
-          <OverTimeCard report={report} query={query} servers={[]} />
-        ) : (
-          <Card title="By day">
-            <Empty title="No traffic in the last 30 days" />
-          </Card>
-        )
-      }
-    </Loaded>
   );
 }
 

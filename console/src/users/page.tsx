@@ -1,15 +1,16 @@
 // Users and tokens: the account's users, their permissions and sign-in, and tokens for proxies.
-import { useAddressState } from '../address.ts';
-import { useScope } from '../api/scope.ts';
+import { Link } from 'wouter-preact';
+import { useAddressState, usePath } from '../address.ts';
+import { type Scope, useScope } from '../api/scope.ts';
 import { CutText } from '../forms/columns.tsx';
 import { ExportButtons, timeText } from '../forms/export.tsx';
 import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { OfEntry } from '../forms/of_entry.tsx';
-import { Since, Until } from '../relative_time.tsx';
+import { nameBelow } from '../paths.ts';
+import { Since } from '../relative_time.tsx';
 import '../style/users.css';
 import {
-  Badge,
   Button,
   Card,
   type Column,
@@ -22,18 +23,26 @@ import {
   Unread,
 } from '../ui/ui.ts';
 import { useUserActions } from './actions.tsx';
+import { flagsOf, Permissions, SignIn } from './facts.tsx';
 import { AddUserDialog, ChangeUserDialog, type User } from './form.tsx';
 import { userStates } from './groups.ts';
 import { InviteDialog } from './invite.tsx';
 import { ManyUsersBar } from './many.tsx';
+import { OneUser } from './one.tsx';
 import { useHasVpn } from './vpn_profile.tsx';
 
 const sorts = ['id', 'name', 'flags', 'last_sign_in_at'] as const;
 const flagOptions = { proxy: 'proxy', billing: 'billing', admin: 'admin' };
 
 export function UsersPage() {
+  const [here] = usePath();
+  const name = nameBelow(useScope().paths.users, here);
+  return name === undefined ? <ListPage /> : <OneUser key={name} name={name} />;
+}
+
+function ListPage() {
   const scope = useScope();
-  const { base, user: ownName, flags } = scope;
+  const { base, flags } = scope;
   const vpn = useHasVpn(scope).reading;
   const isAdmin = flags.admin;
   const [flagText, setFlag] = useAddressState('flag');
@@ -113,7 +122,7 @@ export function UsersPage() {
           caption="Users of the account"
           one="user"
           many="users"
-          columns={columnsOf(ownName)}
+          columns={columnsOf(scope)}
           keyOf={({ id }) => id}
           nameOf={({ name }) => name}
           {...(isAdmin ? {} : { sorting: undefined, choice: undefined })}
@@ -139,10 +148,7 @@ const cells = ({ name, display_name, active, flags, sign_in }: User) => [
   ...[name, display_name, active ? 'yes' : 'no', flagsOf(flags).join(' ')],
   ...[timeText(sign_in.last_sign_in_at), sign_in.sessions],
 ];
-const flagsOf = (flags: User['flags']) =>
-  (['admin', 'billing', 'proxy'] as const).filter((flag) => flags[flag]);
-
-const columnsOf = (ownName: string | undefined): Array<Column<User>> => [
+const columnsOf = ({ user: ownName, paths }: Scope): Array<Column<User>> => [
   {
     heading: 'User',
     names: true,
@@ -150,7 +156,8 @@ const columnsOf = (ownName: string | undefined): Array<Column<User>> => [
     cut: true,
     cell: ({ name }) => (
       <span title={name}>
-        {name} {name === ownName && <span class="note">(you)</span>}
+        <Link href={paths.user(name)}>{name}</Link>{' '}
+        {name === ownName && <span class="note">(you)</span>}
       </span>
     ),
   },
@@ -166,19 +173,9 @@ const columnsOf = (ownName: string | undefined): Array<Column<User>> => [
     heading: 'Permissions',
     sort: 'flags',
     needs: 11,
-    cell: ({ flags, active }) => (
-      <span class="badges">
-        {!active && <Badge tone="warn">inactive</Badge>}
-        {flagsOf(flags).map((flag) => (
-          <Badge key={flag} tone="neutral">
-            {flag}
-          </Badge>
-        ))}
-        {flagsOf(flags).length === 0 && <span class="note">None</span>}
-      </span>
-    ),
+    cell: (user) => <Permissions of={user} />,
   },
-  { heading: 'Sign-in', cut: true, rank: 1, cell: ({ sign_in }) => <SignIn {...sign_in} /> },
+  { heading: 'Sign-in', cut: true, rank: 1, cell: ({ sign_in }) => <SignIn of={sign_in} /> },
   {
     heading: 'Last sign-in',
     sort: 'last_sign_in_at',
@@ -193,23 +190,3 @@ const columnsOf = (ownName: string | undefined): Array<Column<User>> => [
     cell: ({ sign_in }) => sign_in.sessions,
   },
 ];
-
-function SignIn(facts: User['sign_in']) {
-  const { has_password, second_factor, invited_until, last_sign_in_at, sessions } = facts;
-  const ways = has_password
-    ? second_factor
-      ? 'Password and second factor'
-      : 'Password'
-    : last_sign_in_at === null
-      ? 'Not set up'
-      : sessions > 0
-        ? 'Signed in with a link, no password'
-        : 'No password';
-  const isKnown = has_password || last_sign_in_at !== null;
-  return (
-    <span>
-      {invited_until === null ? ways : isKnown ? `${ways}; invited, ends ` : 'Invited, ends '}
-      {invited_until !== null && <Until at={invited_until} />}
-    </span>
-  );
-}

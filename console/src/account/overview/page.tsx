@@ -3,12 +3,14 @@ import '../../style/overview.css';
 import { useRef } from 'preact/hooks';
 import { flags, type Session, session } from '../../api/session.ts';
 import { AttentionCard } from '../../attention/card.tsx';
+import { UserEntries } from '../../authlist/user_entries.tsx';
 import { Card, Page } from '../../ui/ui.ts';
 import { ConnectCard, ConnectHint } from './connect_card.tsx';
 import { ContractCard, TopServers } from './contract_card.tsx';
-import { OwnEntries } from './own_entries.tsx';
 import { PeriodCard } from './period_card.tsx';
 import { useOverview } from './use_overview.ts';
+
+const ownNote = 'Connections from these addresses need no password and count as you.';
 
 export function OverviewPage() {
   const overview = useOverview();
@@ -35,7 +37,7 @@ export function OverviewPage() {
         <div class="overview-columns">
           <div class="overview-column">
             <PeriodCard contract={contract} forecast={overview.forecast} month={overview.month} />
-            {proxy && !admin && <OwnEntries />}
+            {proxy && !admin && <UserEntries user={user.name} note={ownNote} />}
           </div>
           <div class="overview-column">
             <ContractCard contract={contract} />
@@ -43,7 +45,7 @@ export function OverviewPage() {
           </div>
         </div>
       )}
-      {proxy && !admin && !billing && <OwnEntries />}
+      {proxy && !admin && !billing && <UserEntries user={user.name} note={ownNote} />}
     </Page>
   );
 }
