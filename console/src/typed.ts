@@ -29,3 +29,7 @@ export function useTyped(
   });
   return [typed, setTyped];
 }
+
+/** Whether a text looks like a whole address; the server decides. */
+export const isAddress = (text: string) =>
+  /^\d{1,3}(\.\d{1,3}){3}$/.test(text) || (/^[\da-f:.]+$/i.test(text) && /:.*:/.test(text));

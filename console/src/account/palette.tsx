@@ -7,6 +7,7 @@ import { session } from '../api/session.ts';
 import type { FinderProps } from '../palette/finder.tsx';
 import { ownActions, pageItems, useAccountItems, useGo } from '../palette/items.ts';
 import { Palette } from '../palette/palette.tsx';
+import { objectOf } from '../palette/verbs.ts';
 import { paths } from '../paths.ts';
 import { useTyped } from '../typed.ts';
 
@@ -16,7 +17,12 @@ export function AccountPalette(props: FinderProps) {
   const [here] = useLocation();
   const [searched, search] = useState('');
   const [typed, setTyped] = useTyped('', search);
-  const { actions, records, isReading, reads } = useAccountItems(scope, paths, searched, go);
+  const { actions, records, isReading, reads } = useAccountItems(
+    scope,
+    paths,
+    objectOf(searched),
+    go,
+  );
   const isPending = typed !== searched;
   return (
     <Palette

@@ -31,7 +31,7 @@ export function AuthlistPage() {
   });
   const { pages, rows, table, selection, chosen } = list;
   const { dialog, open, openLinked } = useDialog({
-    add: (close) => <AuthlistForm onClose={close} />,
+    add: (close, ip) => <AuthlistForm ip={ip} onClose={close} />,
     'add-many': (close) => <PasteAddresses onClose={close} />,
     change: (close, id) => (
       <OfEntry read="get_authlist_entry" {...{ rows, id }} onClose={close}>

@@ -8,13 +8,11 @@ import { CutText } from '../forms/columns.tsx';
 import { useTypedState } from '../forms/list_state.ts';
 import { addressOf, paths } from '../paths.ts';
 import { Until } from '../relative_time.tsx';
+import { isAddress } from '../typed.ts';
 import { Card, type Column, Empty, Loaded, Page, SearchField, Table } from '../ui/ui.ts';
 
 type Uses = ResponseOf<'admin_find_address'>;
 
-/** Whether a text looks like a whole address; the server decides. */
-export const isAddress = (text: string) =>
-  /^\d{1,3}(\.\d{1,3}){3}$/.test(text) || (/^[\da-f:.]+$/i.test(text) && /:.*:/.test(text));
 const isNetwork = (text: string) => isAddress(text.replace(/\/\d{1,3}$/, ''));
 
 /** The most rows of each list that are shown. */

@@ -12,17 +12,18 @@ import type { Account } from './states.ts';
 
 export function ContractPart({ account }: { account: Account }) {
   const { name, period, suspended } = account;
-  const { dialog, open, openLinked } = useDialog({
+  // A link to the dialog that is not the one of today's state opens nothing.
+  const suspension = suspended ? 'resume' : 'suspend';
+  const { dialog, openLinked } = useDialog({
     change: (close) => <ChangeContractDialog of={account} onClose={close} />,
+    [suspension]: (close) => <SuspendDialog account={account} onClose={close} />,
   });
   return (
     <Card
       title="Contract"
       actions={
         <>
-          <Button
-            onClick={() => open((close) => <SuspendDialog account={account} onClose={close} />)}
-          >
+          <Button onClick={() => openLinked(suspension)}>
             {suspended ? 'Resume …' : 'Suspend …'}
           </Button>
           <Button icon="edit" kind="primary" onClick={() => openLinked('change')}>

@@ -14,9 +14,9 @@ import {
   useGo,
 } from '../palette/items.ts';
 import { type Item, Palette } from '../palette/palette.tsx';
+import { objectOf } from '../palette/verbs.ts';
 import { nameIn, paths } from '../paths.ts';
-import { useTyped } from '../typed.ts';
-import { isAddress } from './addresses.tsx';
+import { isAddress, useTyped } from '../typed.ts';
 import { accountParts } from './parts.ts';
 
 const { operator } = paths;
@@ -26,9 +26,10 @@ export function OperatorPalette(props: FinderProps) {
   const [here] = useLocation();
   const [searched, search] = useState('');
   const [typed, setTyped] = useTyped('', search);
-  const ofAccount = useOpenAccount(searched, go);
-  const network = useNetwork(searched, go);
-  const claims = useClaims(searched, go);
+  const object = objectOf(searched);
+  const ofAccount = useOpenAccount(object, go);
+  const network = useNetwork(object, go);
+  const claims = useClaims(object, go);
   const isPending = typed !== searched;
   return (
     <Palette
@@ -141,8 +142,22 @@ function useNetwork(searched: string, go: Go) {
       }),
     ),
   ];
+  const verbs = [
+    ...(accounts.data ?? []).map(({ name, suspended }) => {
+      const [verb, icon] = suspended
+        ? ['Resume', 'resume' as const]
+        : ['Suspend', 'pause' as const];
+      const choose = go(operator.account(name), { dialog: verb.toLowerCase() });
+      return action(`${verb} ${name}`, icon, choose, { isCommon: false });
+    }),
+    ...((text !== '' && servers.data) || []).map(({ name, city }) =>
+      action(`Test ${name}`, 'test', go(operator.test, { server: name }), {
+        ...{ note: city, isCommon: false },
+      }),
+    ),
+  ];
   const isReading = accounts.isFetching || servers.isFetching || nodes.isLoading;
-  return { items, isReading, reads: [accounts, servers, nodes] };
+  return { items: [...items, ...verbs], isReading, reads: [accounts, servers, nodes] };
 }
 
 /** The accounts that list the typed address. */
@@ -163,12 +178,7 @@ function useClaims(searched: string, go: Go) {
       choose: go(operator.account(account, 'authlist'), { search: listed }),
     }),
   );
-  if (items.length > 0) {
-    const more = action(`Who lists ${ip}, until when`, 'authlist', go(operator.addresses, { ip }), {
-      words: ip,
-    });
-    items.push(more);
-  }
+  if (hasAddress) items.push(action(`Look up ${ip}`, 'authlist', go(operator.addresses, { ip })));
   const nothing =
     hasAddress && lookup.data?.authlist.length === 0 ? `No account lists ${ip}` : undefined;
   return { items, nothing, found: lookup, isReading: hasAddress && lookup.isFetching };

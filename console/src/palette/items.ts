@@ -3,8 +3,9 @@ import { usePath } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import type { Scope } from '../api/scope.ts';
 import type { Place } from '../menu.tsx';
-import { addressOf } from '../paths.ts';
+import { addressOf, paths } from '../paths.ts';
 import { theme } from '../theme.ts';
+import { isAddress } from '../typed.ts';
 import type { Reading } from '../ui/ui.ts';
 import type { FinderProps } from './finder.tsx';
 import type { Item } from './palette.tsx';
@@ -113,7 +114,7 @@ export function useAccountItems(
   go: Go,
   isOpen = true,
 ): { actions: Item[]; records: Item[]; isReading: boolean; reads: Reading<unknown>[] } {
-  const { flags, account, isOperator } = scope;
+  const { flags, account, isOperator, readOnlyReason } = scope;
   const mayRead = isOpen && (flags.admin || flags.proxy);
   const text = searched.trim();
   const isSearched = text.length >= minLetters;
@@ -181,10 +182,29 @@ export function useAccountItems(
       };
     }),
   ];
+  const verbs = [
+    ...(isOperator ? [] : (servers.data ?? []))
+      .filter(({ on_contract }) => on_contract)
+      .map(({ server, title }) =>
+        action(`Test ${server}`, 'test', go(paths.test, { server }), {
+          ...{ note: title, isCommon: false },
+        }),
+      ),
+    ...(isAddress(text) && !readOnlyReason
+      ? [
+          action(
+            `Add ${text} to the authlist`,
+            'plus',
+            go(parts.authlist, { dialog: `add:${text}` }),
+            { note: isOperator ? `account ${account}` : undefined, isCommon: false },
+          ),
+        ]
+      : []),
+  ];
   const mayAddServers = flags.admin && (addable.data ?? []).length > 0;
   const actions = accountActions(scope, parts, go, mayAddServers);
   return {
-    actions,
+    actions: [...actions, ...verbs],
     records,
     reads,
     isReading: servers.isFetching || users.isFetching || entries.isFetching,

@@ -149,7 +149,7 @@ function OwnAddress() {
         <Link href={paths.authlist}>IP authlist</Link>
       ) : (
         <Button icon="plus" disabledReason={scope.readOnlyReason} onClick={() => setAdding(true)}>
-          Add an address
+          Add {ip}
         </Button>
       )}
       {isAdding && <AuthlistForm ip={ip} onClose={() => setAdding(false)} />}
