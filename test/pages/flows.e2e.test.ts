@@ -1,5 +1,5 @@
 // The tasks of people, from page to page: each takes the fewest steps.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { paths } from '../../console/src/paths.ts';
 import { FakeConsole } from './fake_console.ts';
 
@@ -90,5 +90,49 @@ describe('a flow of the console', () => {
       await t.visit.link('alice').waitFor();
     }
     expect(t.takeFaults()).toEqual([]);
+  });
+
+  describe('the palette acts on a record:', () => {
+    const acts = async (from: string, typed: string, name: string) => {
+      await t.open(from);
+      await t.visit.page.keyboard.press('Control+k');
+      const dialog = t.visit.page.getByRole('dialog');
+      await dialog.getByRole('combobox').fill(typed);
+      await t.visit.page.getByRole('option', { name, selected: true }).waitFor();
+      await t.visit.page.keyboard.press('Enter');
+    };
+    afterEach(() => expect(t.takeFaults()).toEqual([]));
+
+    test('"test fra1" opens the test through that server, in both consoles', async () => {
+      for (const [from, to] of [
+        [paths.overview, paths.test],
+        [paths.operator.overview, paths.operator.test],
+      ] as const) {
+        await acts(from, 'test fra1', 'Test fra1');
+        await t.visit.heading('Connection test').waitFor();
+        expect(t.visit.page.url()).toContain(`#${to}?server=fra1`);
+      }
+    });
+
+    test('"add 203.0.113.9" opens the form for that address', async () => {
+      await acts(paths.overview, 'add 203.0.113.9', 'Add 203.0.113.9 to the authlist');
+      await t.visit.dialog('Add an address').waitFor();
+      expect(await t.visit.field('Address').inputValue()).toBe('203.0.113.9');
+    });
+
+    test('"suspend acme" opens the question, and is not offered for a suspended account', async () => {
+      await acts(paths.operator.overview, 'suspend acme', 'Suspend acme');
+      await t.press(['Suspend acme']);
+      expect(t.fake.writes.at(-1)).toMatchObject({ body: { suspended: true } });
+      t.setFields({ suspended: true });
+      await acts(paths.operator.overview, 'resume acme', 'Resume acme');
+      await t.visit.dialog('Resume acme?').waitFor();
+    });
+
+    test('"look up 203.0.113.7" opens what lists the address', async () => {
+      await acts(paths.operator.overview, 'look up 203.0.113.7', 'Look up 203.0.113.7');
+      await t.visit.heading('Addresses').waitFor();
+      await t.visit.row('alice').waitFor();
+    });
   });
 });

@@ -48,7 +48,6 @@ export function OperatorPalette(props: FinderProps) {
       isReading={isPending || network.isReading || claims.isReading || ofAccount.isReading}
       who="operator"
       placeholder="Pages, accounts, servers, nodes; an address: who lists it …"
-      nothing={claims.nothing}
       onClose={props.onClose}
     />
   );
@@ -178,8 +177,10 @@ function useClaims(searched: string, go: Go) {
       choose: go(operator.account(account, 'authlist'), { search: listed }),
     }),
   );
-  if (hasAddress) items.push(action(`Look up ${ip}`, 'authlist', go(operator.addresses, { ip })));
-  const nothing =
-    hasAddress && lookup.data?.authlist.length === 0 ? `No account lists ${ip}` : undefined;
-  return { items, nothing, found: lookup, isReading: hasAddress && lookup.isFetching };
+  if (hasAddress) {
+    const note = lookup.data?.authlist.length === 0 ? `No account lists ${ip}` : undefined;
+    const choose = go(operator.addresses, { ip });
+    items.push(action(`Look up ${ip}`, 'authlist', choose, { note }));
+  }
+  return { items, found: lookup, isReading: hasAddress && lookup.isFetching };
 }

@@ -204,8 +204,8 @@ export function useAccountItems(
   const mayAddServers = flags.admin && (addable.data ?? []).length > 0;
   const actions = accountActions(scope, parts, go, mayAddServers);
   return {
-    actions: [...actions, ...verbs],
-    records,
+    actions,
+    records: [...records, ...verbs],
     reads,
     isReading: servers.isFetching || users.isFetching || entries.isFetching,
   };

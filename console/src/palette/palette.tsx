@@ -43,15 +43,13 @@ interface PaletteProps {
   /** The user whose recent choices come first. */
   who: string;
   placeholder: string;
-  /** Replaces "nothing found". */
-  nothing?: string | undefined;
   onClose: () => void;
 }
 
 const maxShown = 50;
 
 export function Palette(props: PaletteProps) {
-  const { items, typed, onType, isReading, reads, who, placeholder, nothing, onClose } = props;
+  const { items, typed, onType, isReading, reads, who, placeholder, onClose } = props;
   const id = useId();
   const list = useRef<HTMLDivElement>(null);
   const [recent] = useState(() => recentKeys(who));
@@ -81,7 +79,7 @@ export function Palette(props: PaletteProps) {
   };
   const all = together(reads);
   const usual = all.error ? '' : `No results for “${typed.trim()}”`;
-  const empty = isReading ? 'Searching …' : (nothing ?? usual);
+  const empty = isReading ? 'Searching …' : usual;
   let at = -1;
   return (
     <Dialog title="Find anything" look="palette" onClose={onClose}>
