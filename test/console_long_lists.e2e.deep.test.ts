@@ -150,7 +150,7 @@ describe('a list of 100,000 entries', { timeout: 360_000 }, () => {
     await visit.field('Addresses').fill('203.0.113.71 # Berlin\n203.0.113.72\n203.0.113.71');
     await visit.field('Note').fill('all offices');
     await dialog.getByRole('button', { name: 'Check the lines' }).click();
-    await dialog.getByText('2 addresses to add, 1 repeated.').waitFor();
+    await dialog.getByText('2 addresses to add; skipped: 1 repeated.').waitFor();
     await dialog.getByRole('button', { name: 'Add 2 addresses' }).click();
     await visit.toast('2 addresses listed').waitFor();
     await visit.field('Search').fill('203.0.113.7');

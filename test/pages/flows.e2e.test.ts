@@ -135,4 +135,43 @@ describe('a flow of the console', () => {
       await t.visit.row('alice').waitFor();
     });
   });
+
+  test('of 50 pasted addresses with 3 mistakes, the other 47 are added, and the 3 stay', async () => {
+    const wrong = [3, 17, 40];
+    const lines = Array.from({ length: 50 }, (_, at) =>
+      wrong.includes(at + 1) ? `mistake ${at + 1}` : `203.0.113.${at + 1}`,
+    );
+    t.fake.answer('POST /console/authlist/add', {
+      body: {
+        added: 47,
+        lines: lines.map((ip, at) => {
+          const line = at + 1;
+          return wrong.includes(line)
+            ? { line, ip, outcome: 'fault', code: 'invalid_field', message: 'isn’t an IP address' }
+            : { line, ip, outcome: 'new', id: line };
+        }),
+      },
+    });
+    const addresses = t.visit.field('Addresses');
+    await t.open(`${paths.authlist}?dialog=add-many`);
+    await addresses.fill(lines.join('\n'));
+    await t.visit.page.keyboard.press('Escape');
+    await t.load(`${paths.authlist}?dialog=add-many`);
+    expect(await addresses.inputValue()).toBe(lines.join('\n'));
+    await t.press(['Check the lines']);
+    await t.visit.sees('3 of 50 lines have problems. 47 addresses to add.');
+    const marked = t.visit.page.locator('.numbered li.fault');
+    expect(await marked.allInnerTexts()).toEqual(['3', '17', '40']);
+    await t.press(['Line 17']);
+    const selected = 'const { value, selectionStart, selectionEnd } = document.activeElement;';
+    expect(
+      await t.does(`(() => { ${selected} return value.slice(selectionStart, selectionEnd); })()`),
+    ).toBe('mistake 17');
+    await t.press(['Add the other 47']);
+    await t.visit.toast('47 addresses listed').waitFor();
+    const good = lines.filter((line) => !line.startsWith('mistake')).join('\n');
+    expect(t.fake.writes.at(-1)).toMatchObject({ body: { addresses: good } });
+    expect(await addresses.inputValue()).toBe('mistake 3\nmistake 17\nmistake 40');
+    expect(t.takeFaults()).toEqual([]);
+  });
 });

@@ -1,6 +1,6 @@
 // The fields of forms: a label, a control, a hint, and its error.
-import { type ComponentChildren, createContext, type JSX } from 'preact';
-import { useContext, useId } from 'preact/hooks';
+import { type ComponentChildren, createContext, type JSX, type Ref } from 'preact';
+import { useContext, useId, useRef } from 'preact/hooks';
 import type { Fault } from './explain.ts';
 
 /** The errors of the form around it. */
@@ -79,13 +79,45 @@ export function TextField({ label, name, hint, ...rest }: FieldProps & Input) {
   );
 }
 
-type LinesProps = FieldProps & Omit<JSX.IntrinsicElements['textarea'], 'name' | 'label'>;
+interface LinesProps extends FieldProps, Omit<JSX.IntrinsicElements['textarea'], 'name' | 'label'> {
+  /** The element, for a page that sets the cursor. */
+  field?: Ref<HTMLTextAreaElement>;
+  /** Numbers of lines with problems. */
+  marked?: readonly number[];
+}
 
-/** A text with many items, one per line. */
-export function LinesField({ label, name, hint, ...rest }: LinesProps) {
+/** A text with many items, one per line, whose numbers are next to them where its value is given. */
+export function LinesField({ label, name, hint, field, marked = [], ...rest }: LinesProps) {
+  const gutter = useRef<HTMLOListElement>(null);
+  const { value } = rest;
+  const numbers = typeof value === 'string' ? value.split('\n').length : 0;
+  const follow = ({ currentTarget }: Event) => {
+    if (gutter.current) gutter.current.scrollTop = (currentTarget as HTMLElement).scrollTop;
+  };
   return (
     <Field label={label} name={name} hint={hint}>
-      {(given) => <textarea class="mono" required spellcheck={false} {...rest} {...given} />}
+      {(given) => (
+        <div class={numbers > 0 ? 'numbered mono' : undefined}>
+          {numbers > 0 && (
+            <ol aria-hidden="true" ref={gutter}>
+              {Array.from({ length: numbers }, (_, at) => (
+                <li key={at} class={marked.includes(at + 1) ? 'fault' : undefined}>
+                  {at + 1}
+                </li>
+              ))}
+            </ol>
+          )}
+          <textarea
+            class="mono"
+            required
+            spellcheck={false}
+            {...(numbers > 0 && { wrap: 'off', onScroll: follow })}
+            {...rest}
+            ref={field}
+            {...given}
+          />
+        </div>
+      )}
     </Field>
   );
 }
