@@ -1,5 +1,5 @@
-// The dialog that adds many addresses, one per line: checks each line first, then adds those without
-// problems.
+// The dialog that adds many addresses, one per line: checks each line first, then adds those
+// without problems.
 import { useRef, useState } from 'preact/hooks';
 import { type AccountResponse, changeIn } from '../api/reading.ts';
 import { type Scope, useScope } from '../api/scope.ts';

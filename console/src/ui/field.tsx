@@ -86,7 +86,7 @@ interface LinesProps extends FieldProps, Omit<JSX.IntrinsicElements['textarea'],
   marked?: readonly number[];
 }
 
-/** A text with many items, one per line, whose numbers are next to them where its value is given. */
+/** A text with many items, one per line; where its value is given, the lines have numbers. */
 export function LinesField({ label, name, hint, field, marked = [], ...rest }: LinesProps) {
   const gutter = useRef<HTMLOListElement>(null);
   const { value } = rest;
