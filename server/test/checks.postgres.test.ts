@@ -144,6 +144,15 @@ test.each(['repeatable read', 'serializable'])(
   },
 );
 
+test('a write to a database without tables fails, and is not tried again and again', async () => {
+  const db = await opened(await createDatabase('template0'));
+  const write = db.write(actor, (tx) => tx.one('select 1 as one'));
+  await expect(write).rejects.toMatchObject({
+    code: 'unavailable',
+    cause: { message: 'relation "network" does not exist' },
+  });
+});
+
 test('two connections that share a session are refused, as a pooler of transactions has them', async () => {
   const client = newClient(connectionSettings(url));
   await client.connect();

@@ -240,9 +240,13 @@ export class GroupWriter {
 
   async #commitTogether(next: IteratorObject<Waiting>): Promise<void> {
     const actions: Waiting[] = [];
-    const started = this.#options.clock.steady();
+    const group = new SharedGroup();
+    const { clock } = this.#options;
+    const started = clock.steady();
     try {
       await this.#connection.begin();
+      const tx = new GroupTransaction(this.#connection, group, committer, clock.now());
+      await this.#connection.prepare?.(tx);
     } catch (error) {
       await this.#connection.rollback();
       // Actions that queued up meanwhile would only wait as long again: they fail at once while the
@@ -252,7 +256,7 @@ export class GroupWriter {
       return;
     }
     try {
-      await this.#runGroup(next, actions);
+      await this.#runGroup(group, next, actions);
       this.#committed();
     } catch (error) {
       await this.#connection.rollback();
@@ -266,18 +270,19 @@ export class GroupWriter {
         for (const waiting of actions) waiting.reject(storageFault(error));
       }
     }
-    this.#options.onGroup?.(actions.length, this.#options.clock.steady() - started);
+    this.#options.onGroup?.(actions.length, clock.steady() - started);
   }
 
   /** Runs the actions of `next`, and adds each one that it takes to `actions`. */
-  async #runGroup(next: IteratorObject<Waiting>, actions: Waiting[]): Promise<void> {
+  async #runGroup(
+    group: SharedGroup,
+    next: IteratorObject<Waiting>,
+    actions: Waiting[],
+  ): Promise<void> {
     const { clock } = this.#options;
     const connection = this.#connection;
-    const group = new SharedGroup();
     const results: Array<[Waiting, unknown, GroupTransaction]> = [];
     const rejections: Array<[Waiting, ApiError, GroupTransaction]> = [];
-    const committerTx = () => new GroupTransaction(connection, group, committer, clock.now());
-    await connection.prepare?.(committerTx());
     let turned = clock.steady();
     for (const waiting of next) {
       actions.push(waiting);
@@ -300,7 +305,7 @@ export class GroupWriter {
         tx.end();
       }
     }
-    const last = committerTx();
+    const last = new GroupTransaction(connection, group, committer, clock.now());
     await Promise.all(group.flushes.map((flush) => flush(last)));
     await connection.commit();
     for (const [waiting, result, tx] of results) {
