@@ -129,6 +129,9 @@ const limits: Record<string, readonly number[]> = {
     ...[of56, of48, ofAll(caps.address)],
     ...[mostAccepted({ address: 8000 }) / 8000 - 1, mostAccepted({ address: 0 })],
   ],
+  'requests that wait on one connection to a node (embedded; Squid reads one at a time)': [
+    of('agent/src/embedded/connections.ts', 'maxWaiting'),
+  ],
   'connections to a node without an accepted request': [
     ...[caps.waiting / (2 * caps.all + caps.waiting), caps.waiting, 65_536],
   ],
