@@ -209,7 +209,7 @@ const showAnswer = (answer: object): Shown =>
 function port(text: string): number {
   const number = Number(text);
   if (/^\d{1,5}$/.test(text) && number >= 1 && number <= 65_535) return number;
-  throw no('port', text, '1 to 65535');
+  throw no('a port', text, '1 to 65535');
 }
 
 // ---- doctor ---------------------------------------------------------------------------------

@@ -386,7 +386,9 @@ describe('the API token', () => {
     exw.env.EXW_TOKEN = 'ewa_wrong';
     expect((await exw.json('whoami')).token_from).toBe('EXW_TOKEN_FILE');
     exw.env.EXW_TOKEN_FILE = '/nonexistent';
-    expect((await exw.run('whoami')).stderr).toBe('exw: /nonexistent cannot be read (ENOENT).\n');
+    expect((await exw.run('whoami')).stderr).toBe(
+      "exw: /nonexistent can't be read: there is no such file or folder (ENOENT).\n",
+    );
   });
 
   test('a damaged credentials file is reported, and login fixes it', async () => {
@@ -411,18 +413,18 @@ describe('a command line that is not understood ends with 2, and the message nam
     [['exits', '--format', 'xml'], '--format: expected one of url, txt, csv, json'],
     [['exits', '--server', 'a,,b'], '--server: "a,,b": expected names'],
     [['exits', '--user', 'alice'], '--user, --token-file: expected both'],
-    [['exits', '--base-port', '70000'], '--base-port: "70000" is no port'],
-    [['authlist', 'add', '10.0.0.0/8'], '<ip>: "10.0.0.0/8" is no IP address'],
-    [['authlist', 'add', '--expiry', 'tomorrow'], '--expiry: "tomorrow" is no time'],
+    [['exits', '--base-port', '70000'], `--base-port: "70000" isn't a port`],
+    [['authlist', 'add', '10.0.0.0/8'], `<ip>: "10.0.0.0/8" isn't an IP address`],
+    [['authlist', 'add', '--expiry', 'tomorrow'], `--expiry: "tomorrow" isn't a time`],
     [['authlist', 'add', '--expiry'], '--expiry'],
     [['authlist', 'change', '1'], '--ip, --user, --expiry: expected at least one'],
     [['authlist', 'remove', 'x', '--yes'], '<entry>: "x" is neither an id nor an IP address'],
-    [['authlist', 'watch', '--every', '0'], '--every: "0" is no span'],
+    [['authlist', 'watch', '--every', '0'], `--every: "0" isn't a span of time`],
     [['authlist', 'watch', '--expiry', '2020-01-01'], '--expiry: 2020-01-01 00:00Z has passed'],
     [['authlist', 'shrink'], "unknown command 'shrink'"],
     [['dns', 'add', 'fra1', 'a.example'], "missing required argument 'ip'"],
     [['dns', 'change', '1', '--wait', '5s'], '--server, --hostname, --ip, --expiry: expected'],
-    [['dns', 'wait', 'one'], '<id>: "one" is no id'],
+    [['dns', 'wait', 'one'], `<id>: "one" isn't an id`],
     [['token', 'create'], "required option '--user <name>' not specified"],
     [['token', 'create', '--user', 'a', '--expiry', '2020-01-01'], '--expiry: 2020-01-01 00:00Z'],
     [['run', 'curl', '-s'], "unknown option '-s'"],
@@ -466,7 +468,7 @@ test('a service that is not there, and one that refuses the token, end with 1 an
   const none = await nowhere.run('whoami');
   expect([none.code, none.stderr]).toEqual([
     1,
-    `exw: GET http://127.0.0.1:${port}/v0/contract: the connection was refused (ECONNREFUSED)\nThe address http://127.0.0.1:${port} comes from EXW_URL.\n`,
+    `exw: GET http://127.0.0.1:${port}/v0/contract: the connection was refused (ECONNREFUSED). The address comes from EXW_URL.\n`,
   ]);
   const refused = await exwOf({ api_token: 'ewa_x' } as BuiltAccount).run('whoami');
   expect([refused.code, refused.stdout]).toEqual([1, '']);

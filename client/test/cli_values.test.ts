@@ -10,7 +10,7 @@ const start = Date.UTC(2027, 0, 31, 12) / 1000;
 test('a span is of seconds, minutes or hours, and a day at most', () => {
   expect(['30', '30s', '5min', '24h'].map(span)).toEqual([30, 30, 300, 86_400]);
   for (const text of ['', '0', '25h', '1d', '-1', '1.5s']) {
-    expect(() => span(text)).toThrow('is no span');
+    expect(() => span(text)).toThrow("isn't a span of time");
   }
 });
 

@@ -168,7 +168,7 @@ describe('times', () => {
 
   test.each(wrongTimes)('%j is none', (text) => {
     expect(() => values.timeFrom(text, moment)).toThrow(
-      `${JSON.stringify(text)} is no time; expected +8h, +30d, 2027-01-31, 2027-01-31T12:00Z or epoch seconds`,
+      `${JSON.stringify(text)} isn't a time; expected +8h, +30d, 2027-01-31, 2027-01-31T12:00Z or epoch seconds`,
     );
   });
 });
@@ -184,7 +184,7 @@ describe.each([
 
   test.each(wrongAddresses)('%j is none', (text) => {
     expect(read(text)).toBeUndefined();
-    expect(() => clientValues.address(text)).toThrow('is no IP address');
+    expect(() => clientValues.address(text)).toThrow("isn't an IP address");
   });
 });
 

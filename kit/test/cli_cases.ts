@@ -189,7 +189,7 @@ export const misunderstood: Array<[what: string, args: string[], says: string]> 
   [
     'a value of an option that cannot be read',
     ['audit', '--limit', 'x'],
-    '--limit: "x" is no whole number; expected such as 100',
+    `--limit: "x" isn't a whole number; expected such as 100`,
   ],
   [
     'a value that is none of those that there are',

@@ -326,11 +326,11 @@ describe('against a running server', () => {
     [['account', 'create', 'x'], /required option '--plan <plan>' not specified/],
     [
       ['account', 'create', 'x', ...terms, '--expiry', 'tomorrow'],
-      /--expiry: "tomorrow" is no time; expected /,
+      /--expiry: "tomorrow" isn't a time; expected /,
     ],
     [
       ['account', 'change', 'acme', '--limit', '5XB'],
-      /--limit: "5XB" is no size; expected whole bytes/,
+      /--limit: "5XB" isn't a size; expected whole bytes/,
     ],
     [
       ['account', 'change', 'acme', '--detailed-billing', 'maybe'],
@@ -338,7 +338,7 @@ describe('against a running server', () => {
     ],
     [
       ['contract', 'limit', 'acme', 'ams1', 'much'],
-      /<size>: "much" is no size; expected whole bytes/,
+      /<size>: "much" isn't a size; expected whole bytes/,
     ],
     [['port-scheme', 'add', 'x', '20000'], /<bases>: "20000": expected a port and its service/],
     [
@@ -398,7 +398,7 @@ describe('against a running server', () => {
     expect(refused.stderr.match(/\n- servers\[0\], /g)).toHaveLength(7);
     expectFailure(
       await cli.run('inventory', 'import', 'none.csv'),
-      /none.csv cannot be read \(ENOENT\)/,
+      /none.csv can't be read: there is no such file or folder \(ENOENT\)/,
     );
     expect(await json('server', 'list')).toHaveLength(1);
   });

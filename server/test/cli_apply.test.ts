@@ -123,7 +123,7 @@ test('a file without a name has its other faults reported too, each with its lin
     1,
     [
       expect.stringMatching(/^- line 1, manifest: expected a short name/),
-      '- line 5, accounts/0/limit: "much" is no size; expected whole bytes such as 500GB, 1TiB or 1000000',
+      `- line 5, accounts/0/limit: "much" isn't a size; expected whole bytes such as 500GB, 1TiB or 1000000`,
       expect.stringMatching(/^- line 6, accounts.0.usrs: /),
       '',
     ],
@@ -132,7 +132,7 @@ test('a file without a name has its other faults reported too, each with its lin
 
 test.each([
   ['no name', 'accounts: []\n', 'line 1, manifest: expected a short name'],
-  ['a size', network.replace('500GB', 'much'), 'line 6, accounts/0/limit: "much" is no size'],
+  ['a size', network.replace('500GB', 'much'), `line 6, accounts/0/limit: "much" isn't a size`],
   [
     'a time that moves',
     network.replace('2033-05-18', '+1y'),

@@ -37,7 +37,7 @@ test('a lifetime is seconds, or counted in larger units', () => {
   expect([lifetime('90'), lifetime('12h'), lifetime('30d'), lifetime('1y')]).toEqual([
     90, 43_200, 2_592_000, 31_536_000,
   ]);
-  expect(() => lifetime('1mo')).toThrow('"1mo" is no lifetime; expected such as 90s');
+  expect(() => lifetime('1mo')).toThrow(`"1mo" isn't a lifetime; expected such as 90s`);
 });
 
 test('a list has no empty words', () => {

@@ -80,7 +80,7 @@ test.each([
   [['--format', 'nokia'], 2, /--format: expected apple, windows/],
   [['--exit', '198.18.0.1'], 1, /exit_ip: needs `server`/],
   [['fra1', '--exit', '198.18.0.2'], 1, /expected 198.18.0.1 or 198.18.0.3/],
-  [['--output', '/dev/null/x'], 1, /cannot be written/],
+  [['--output', '/dev/null/x'], 1, /can't be written: a part of its path is not a folder/],
 ])('%j is refused with exit code %d', async (args, code, says) => {
   const refused = await profile(...args);
   expect([refused.code, refused.stdout]).toEqual([code, '']);

@@ -57,8 +57,7 @@ export function exw(env: Environment, version = ''): Program<Session> {
     },
     ask: (words, onAway) => askService(words, env, onAway),
     linesOf: (message, error) => [
-      message,
-      ...(isOnItsWay(error) && session ? [session.wayInWords()] : []),
+      isOnItsWay(error) && session ? `${message}. ${session.wayInWords()}` : message,
       ...(error instanceof ExitwardError && error.mayHaveActed
         ? ['The change may have been made all the same; look before you try again.']
         : []),

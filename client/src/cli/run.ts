@@ -54,6 +54,7 @@ export const run = command({
       summary: `hosts that are reached directly; ${usualNoProxy} when left out, '' for none`,
       value: '<hosts>',
       read: String,
+      mayBeBlank: true,
     },
     ...portOptions,
   },

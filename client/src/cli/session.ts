@@ -114,7 +114,7 @@ export class Session {
     const { value, source } = this.service();
     const proxy = proxyOf(value);
     const through = proxy === undefined ? '' : `; requests to it go through ${proxy}`;
-    return `The address ${value} comes from ${source}${through}.`;
+    return `The address comes from ${source}${through}.`;
   }
 
   #tokenSettings(): { file: string; token: string } {

@@ -9,9 +9,29 @@ export function readInput(file: string): string {
   try {
     bytes = readFileSync(file === '-' ? 0 : file);
   } catch (error) {
-    throw new Failure(`${name} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+    throw new Failure(`${name} can't be read: ${fileFault(error)}.`);
   }
   return textOf(bytes, name);
+}
+
+/** By code: a clause that follows the name of a file. */
+const clauses: Readonly<Record<string, string>> = {
+  EACCES: 'this user may not',
+  EISDIR: 'it is a folder',
+  ENAMETOOLONG: 'its name is too long',
+  ENOENT: 'there is no such file or folder',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'a part of its path is not a folder',
+  EPERM: 'this user may not',
+  EROFS: 'the disk is read-only',
+  ERR_INVALID_ARG_VALUE: 'its name holds a NUL',
+};
+
+/** Why a file can't be used, such as `it is a folder (EISDIR)`, of an error of the system. */
+export function fileFault(error: unknown): string {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  const clause = clauses[code];
+  return clause ? `${clause} (${code})` : code || message;
 }
 
 /** The same for a secret on one line: without the line's end. */

@@ -10,6 +10,8 @@ export interface Argument {
   known?: string;
   read: Reader<unknown>;
   optional?: true;
+  /** Whether an empty text is a value: it takes something away. */
+  mayBeBlank?: true;
   /** Takes all words that remain; at least one, unless optional. */
   many?: true;
   /** All possible values. */
@@ -25,6 +27,8 @@ export interface Option {
   read?: Reader<unknown>;
   short?: string;
   required?: true;
+  /** Whether an empty text is a value: it takes something away. */
+  mayBeBlank?: true;
   /** All possible values. */
   choices?: readonly string[];
 }

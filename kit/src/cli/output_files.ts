@@ -2,6 +2,7 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure, UsageFault } from './failures.ts';
+import { fileFault } from './input.ts';
 import { done, type Shown } from './output.ts';
 
 export interface OutputFile {
@@ -33,15 +34,15 @@ export function writeFiles(
   isFolder: boolean,
   write: (path: string, bytes: Buffer) => void,
 ): Shown {
-  const isThere = statSync(output, { throwIfNoEntry: false })?.isDirectory();
-  const isIntoFolder = isFolder || files.length > 1 || isThere;
+  let isIntoFolder = isFolder || files.length > 1;
   const pathOf = ({ name }: OutputFile) => (isIntoFolder ? join(output, name) : output);
   try {
+    isIntoFolder ||= statSync(output, { throwIfNoEntry: false })?.isDirectory() ?? false;
     if (isIntoFolder) mkdirSync(output, { recursive: true, mode: 0o700 });
     for (const file of files) write(pathOf(file), bytesOf(file));
   } catch (error) {
-    const { path, code } = error as NodeJS.ErrnoException;
-    throw new Failure(`${path ?? output} cannot be written (${code}).`);
+    const { path } = error as NodeJS.ErrnoException;
+    throw new Failure(`${path ?? output} can't be written: ${fileFault(error)}.`);
   }
   const paths = files.map(pathOf);
   return done(`Written for you alone to read:\n- ${paths.join('\n- ')}`, { files: paths });

@@ -4,6 +4,7 @@ import { similar } from '../similar.ts';
 import type { Command, Given } from './command.ts';
 import { UsageFault } from './failures.ts';
 import type {
+  Argument,
   helpOption,
   jsonOption,
   Option,
@@ -45,7 +46,8 @@ export function parse(
   rest: readonly string[],
 ): Parsed | undefined {
   const { ownWords, verbatim } = divide(command, rest);
-  const { values, positionals } = split(ownWords, options);
+  const hasArguments = command.arguments !== undefined && !command.verbatim;
+  const { values, positionals } = split(ownWords, options, hasArguments);
   if (values.help) return undefined;
   const words = command.verbatim ? verbatim : positionals;
   if (command.verbatim && positionals.length > 0) {
@@ -71,20 +73,27 @@ function divide({ verbatim }: Words, rest: readonly string[]) {
 
 type Values = Record<string, string | boolean | undefined>;
 
-function split(args: string[], options: Record<string, Option>) {
+function split(args: string[], options: Record<string, Option>, hasArguments: boolean) {
   const config: NonNullable<ParseArgsConfig['options']> = {};
   for (const [name, { value, short }] of Object.entries(options)) {
     config[name] = { type: value ? 'string' : 'boolean', ...(short ? { short } : {}) };
   }
   try {
     const words = withNegatives(args, options);
-    const { values, positionals } = parseArgs({
+    const { values, positionals, tokens } = parseArgs({
       args: words,
       options: config,
       allowPositionals: true,
+      tokens: true,
     });
+    const names = tokens.flatMap((token) =>
+      token.kind === 'option' && token.value ? token.name : [],
+    );
+    const doubled = names.find((name, at) => names.indexOf(name) < at);
+    if (doubled !== undefined) throw new UsageFault(`--${doubled}: given twice`);
     return { values: values as Values, positionals };
   } catch (error) {
+    if (error instanceof UsageFault) throw error;
     // Its first sentence names the option; the others explain what "--" is.
     const [sentence = ''] = (error as Error).message.split(/\. |\n/);
     const message = sentence
@@ -95,10 +104,17 @@ function split(args: string[], options: Record<string, Option>) {
       .replace(/--([\w-]+) <value>/, (_, name: string) => flagOf(name, options[name]));
     const [, unknown] = /^Unknown option '(--[^'=]*)/.exec(sentence) ?? [];
     const flags = Object.keys(options).map((name) => `--${name}`);
-    const suggestion = unknown === undefined ? '' : similar(unknown, flags);
+    const suggestion =
+      unknown === undefined ? afterDashes(sentence, hasArguments) : similar(unknown, flags);
     throw new UsageFault(message.charAt(0).toLowerCase() + message.slice(1) + suggestion);
   }
 }
+
+/** The advice for an argument, such as -5, that was read as an unknown option. */
+const afterDashes = (sentence: string, hasArguments: boolean) =>
+  hasArguments && /^Unknown option '-[^-]/.test(sentence)
+    ? '; an argument that begins with a dash comes last, after --'
+    : '';
 
 /** A negative number is the value of the option before it, not an option. */
 function withNegatives(args: readonly string[], options: Options): string[] {
@@ -124,7 +140,7 @@ function readArguments(command: Words, words: readonly string[]): Record<string,
     if (texts.length === 0 && !argument.optional) {
       throw new UsageFault(`missing required argument '${name}'`);
     }
-    const values = texts.map((text) => within(`<${name}>`, argument.choices, argument.read, text));
+    const values = texts.map((text) => within(`<${name}>`, argument, argument.read, text));
     read[name] = argument.many ? values : values[0];
   }
   // They are not shown: one may be a token.
@@ -138,7 +154,7 @@ function readOptions(values: Values, options: Record<string, Option>): Record<st
     const text = values[name];
     if (!option.read) read[name] = text === true;
     else if (typeof text === 'string') {
-      read[name] = within(`--${name}`, option.choices, option.read, text);
+      read[name] = within(`--${name}`, option, option.read, text);
     } else if (option.required) {
       throw new UsageFault(`required option '${flagOf(name, option)}' not specified`);
     }
@@ -148,13 +164,14 @@ function readOptions(values: Values, options: Record<string, Option>): Record<st
 
 function within(
   name: string,
-  choices: readonly string[] | undefined,
+  { choices, mayBeBlank }: Argument | Option,
   read: (text: string) => unknown,
   text: string,
 ): unknown {
   if (choices && !choices.includes(text)) {
     throw new UsageFault(`${name}: expected one of ${choices.join(', ')}`);
   }
+  if (text.trim() === '' && !mayBeBlank) throw new UsageFault(`${name}: expected a value`);
   try {
     return read(text);
   } catch (error) {

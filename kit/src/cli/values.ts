@@ -1,9 +1,10 @@
 // Values as people write and read them on a command line: times, spans, bytes, lists.
+import { quoted } from '../quoted.ts';
 import { UsageFault } from './failures.ts';
 
 /** The fault for a text that is not such a value. */
 export const no = (what: string, text: string, expected: string) =>
-  new UsageFault(`${JSON.stringify(text)} is no ${what}; expected ${expected}`);
+  new UsageFault(`${quoted(text)} isn't ${what}; expected ${expected}`);
 
 const daySeconds = 86_400;
 /** Seconds by the unit. */
@@ -28,7 +29,7 @@ export function timeFrom(text: string, now: number, relative = '+8h, +30d'): num
   const milliseconds = Date.parse(`${day}T${clock}${zone}`);
   // Date.parse takes 30 February for 2 March.
   if (Number.isNaN(milliseconds) || !new Date(`${day}T00:00Z`).toISOString().startsWith(day)) {
-    throw no('time', text, `${relative}, 2027-01-31, 2027-01-31T12:00Z or epoch seconds`);
+    throw no('a time', text, `${relative}, 2027-01-31, 2027-01-31T12:00Z or epoch seconds`);
   }
   return Math.floor(milliseconds / 1000);
 }
@@ -49,13 +50,13 @@ export function span(text: string): number {
   const [, count, unit = 's'] = /^(\d{1,5})(s|min|h)?$/.exec(text) ?? [];
   const seconds = Number(count ?? Number.NaN) * (units[unit] ?? Number.NaN);
   if (seconds >= 1 && seconds <= 86_400) return seconds;
-  throw no('span', text, 'such as 30s, 5min or 1h, a day at most');
+  throw no('a span of time', text, 'such as 30s, 5min or 1h, a day at most');
 }
 
 export function list(text: string): string[] {
   const words = text.split(',').map((word) => word.trim());
   if (words.every(Boolean)) return words;
-  throw new UsageFault(`${JSON.stringify(text)}: expected names with commas between them`);
+  throw new UsageFault(`${quoted(text)}: expected names with commas between them`);
 }
 
 /** The times that a Date can hold: some 270,000 years. */

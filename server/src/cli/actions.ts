@@ -1,5 +1,6 @@
 // The actions that most nouns share. `<name>` in a path or sentence stands for that argument.
 
+import { UsageFault } from '../../../kit/src/cli/failures.ts';
 import { type Column, counted, done, record, table } from '../../../kit/src/cli/output.ts';
 import type { Run } from './command.ts';
 
@@ -21,10 +22,14 @@ export function createAt(path: string, columns: readonly Column[], sentence?: st
   };
 }
 
-/** Changes the fields that the options give. */
+/** Changes the fields that the options give. Errors: a usage fault without any. */
 export function changeAt(path: string, columns: readonly Column[], sentence: string): Run {
-  return async (given, api) =>
-    record(await api.patch(given.path(path), given.fields), columns, sentence);
+  return async (given, api) => {
+    if (Object.keys(given.fields).length === 0) {
+      throw new UsageFault(`${given.options.join(', ')}: expected at least one of them`);
+    }
+    return record(await api.patch(given.path(path), given.fields), columns, sentence);
+  };
 }
 
 /** Removes, and reports it: in a sentence, and in `value` for programs. */

@@ -5,6 +5,7 @@ import type { Document, Shown } from '../../../kit/src/cli/output.ts';
 import type { Environment } from '../../../kit/src/settings.ts';
 import { AdminApi } from './api.ts';
 import { recordsOf } from './completion.ts';
+import { ApiFailure } from './failures.ts';
 import { type Choice, Given } from './given.ts';
 
 /** The action of a command. Errors: a failure. */
@@ -67,9 +68,15 @@ export function commandOf(verb: Verb, noun?: string): Command<Environment> {
               : question(read(given), new AdminApi(env)),
         }),
     ...(extent ? { extent: (given, env) => extent(read(given), new AdminApi(env)) } : {}),
-    run: (given, env) => verb.run(read(given), new AdminApi(env)),
+    run: (given, env) =>
+      verb.run(read(given), new AdminApi(env)).catch((error) => {
+        throw error instanceof ApiFailure ? error.as(choices) : error;
+      }),
   };
 }
+
+/** Arguments and options that take a text away when they are empty. */
+const notes = new Set(['note', 'text']);
 
 function argumentOf(word: string, noun: string | undefined): [name: string, argument: Argument] {
   const [, bracket, name = '', dots] = /^([<[])([\w-]+)(\.\.\.)?[>\]]$/.exec(word) ?? [];
@@ -78,6 +85,7 @@ function argumentOf(word: string, noun: string | undefined): [name: string, argu
     read: String,
     ...(listName ? { known: listName } : {}),
     ...(bracket === '[' ? { optional: true as const } : {}),
+    ...(notes.has(name) ? { mayBeBlank: true as const } : {}),
     ...(dots ? { many: true as const } : {}),
   };
   return [name, argument];
@@ -98,6 +106,7 @@ function optionOf(
     ...(choices ? { choices } : {}),
     ...(listName ? { known: listName } : {}),
     ...(isRequired ? { required: true as const } : {}),
+    ...(notes.has(name) ? { mayBeBlank: true as const } : {}),
   };
   return [name, option];
 }

@@ -1,5 +1,6 @@
 // Failures of requests and files, in addition to those of every command line.
 import { Failure } from '../../../kit/src/cli/failures.ts';
+import type { Choice } from './given.ts';
 
 /** A failure that a server reports for a field of the request. */
 export class ApiFailure extends Failure {
@@ -11,6 +12,17 @@ export class ApiFailure extends Failure {
     super(message);
     this.field = field;
     this.faults = faults;
+  }
+
+  /** The same, with the option in front that sets the field. */
+  as(choices: readonly Choice[]): Failure {
+    const [first] = this.field?.split('.') ?? [];
+    const [flags = ''] =
+      choices.find(([, , field]) => field !== undefined && field === first) ?? [];
+    const [option] = /--[\w-]+/.exec(flags) ?? [];
+    const isFirst = this.message.startsWith(`${this.field}:`);
+    if (!option || !this.field || !isFirst) return this;
+    return new Failure(option + this.message.slice(this.field.length));
   }
 }
 

@@ -29,6 +29,8 @@ function readValue<T>(name: string, read: (text: string) => T, text: string): T 
 export class Given {
   /** The values of the options that name a field. */
   readonly fields: Record<string, unknown> = {};
+  /** The options that set a field: `--limit`. */
+  readonly options: readonly string[];
   readonly #words: Readonly<Record<string, string | string[] | undefined>>;
   readonly #options: Readonly<Record<string, unknown>>;
 
@@ -38,6 +40,7 @@ export class Given {
       const [, name = '', value] = /--([\w-]+)( <)?/.exec(flags) ?? [];
       return { name, field, isSwitch: value === undefined };
     });
+    this.options = named.filter(({ field }) => field).map(({ name }) => `--${name}`);
     const valued = new Set(named.filter(({ isSwitch }) => !isSwitch).map(({ name }) => name));
     // A switch that is not given is false. An option with a value, such as --active, may be false
     // by its value.

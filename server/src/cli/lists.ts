@@ -14,6 +14,7 @@ const maxCounted = 1000;
 /** The verbs of both lists: show, extend, set a note, remove one or all. */
 function verbs(list: 'authlist' | 'overrides', columns: Column[], filters: Choice[]): Verb[] {
   const path = `/accounts/<account>/${list}`;
+  const listEntries = list === 'authlist' ? 'authlist entries' : 'custom DNS entries';
   return [
     {
       usage: 'list <account>',
@@ -57,13 +58,13 @@ function verbs(list: 'authlist' | 'overrides', columns: Column[], filters: Choic
     {
       usage: 'clear <account>',
       summary: 'remove all entries of an account; exitward undo puts them back for seven days',
-      question: `This removes all ${list} entries of <account>.`,
+      question: `This removes all ${listEntries} of <account>.`,
       extent: async (given, api) => {
         const entries = await api.list(given.path(path), maxCounted);
         const count = `${entries.length}${entries.length < maxCounted ? '' : ' or more'}`;
         return `There are ${count}; "exitward undo" puts them back for seven days.`;
       },
-      run: removeAt(path, `All ${list} entries of <account> are removed.`, {
+      run: removeAt(path, `All ${listEntries} of <account> are removed.`, {
         cleared: '<account>',
       }),
     },

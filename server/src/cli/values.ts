@@ -15,7 +15,7 @@ export function size(text: string): number {
   const [, number = '', unit = 'B'] = /^(\d+(?:\.\d+)?)\s*([kmgtp]?i?b)?$/i.exec(text) ?? [];
   const bytes = Number(number || Number.NaN) * (sizes[unit.toUpperCase()] ?? Number.NaN);
   if (Number.isSafeInteger(bytes)) return bytes;
-  throw no('size', text, 'whole bytes such as 500GB, 1TiB or 1000000');
+  throw no('a size', text, 'whole bytes such as 500GB, 1TiB or 1000000');
 }
 
 /** A size, or a word that lifts the limit. */
@@ -48,17 +48,17 @@ export function lifetime(text: string): number {
   const seconds =
     Number(count ?? Number.NaN) * (unit === 'y' ? 365 * 86_400 : (units[unit] ?? Number.NaN));
   if (Number.isSafeInteger(seconds)) return seconds;
-  throw no('lifetime', text, 'such as 90s, 12h, 30d or 1y');
+  throw no('a lifetime', text, 'such as 90s, 12h, 30d or 1y');
 }
 
 export function whole(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw no('whole number', text, 'such as 100');
+  throw no('a whole number', text, 'such as 100');
 }
 
 export function decimal(text: string): number {
-  if (/^-?\d+(\.\d+)?$/.test(text)) return Number(text);
-  throw no('number', text, 'such as 52.37');
+  if (/^-?\d{1,9}(\.\d{1,15})?$/.test(text)) return Number(text);
+  throw no('a number', text, 'such as 52.37');
 }
 
 export function yesNo(text: string): boolean {

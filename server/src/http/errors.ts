@@ -26,7 +26,11 @@ const frameworkErrors: Record<string, [number, ErrorCode, string]> = {
   ],
   FST_ERR_CTP_EMPTY_JSON_BODY: [400, 'bad_request', 'The body is empty; expected a JSON object.'],
   FST_ERR_BAD_URL: [400, 'bad_request', 'The path is not valid: a percent escape is broken.'],
-  FST_ERR_MAX_PARAM_LENGTH: [404, 'not_found', 'There is nothing at this path.'],
+  FST_ERR_MAX_PARAM_LENGTH: [
+    404,
+    'not_found',
+    'There is nothing at this path: a name in it is too long.',
+  ],
 };
 
 /** Whether the client disconnected before its body was complete: there is no client to answer. */
