@@ -1,4 +1,5 @@
 // The identity of this node: joining with a one-time code, and the file that stores the token.
+
 import { randomUUID } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
@@ -7,6 +8,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { makeFolderDurably } from '../../kit/src/durable.ts';
 import { OpenToOthers, readPrivate } from '../../kit/src/private_files.ts';
+import { quoted } from '../../kit/src/quoted.ts';
 import { systemClock } from './clock.ts';
 import { ControlError } from './control_error.ts';
 import { joinControl } from './link/control.ts';
@@ -153,7 +155,7 @@ export function checkUrl(text: string): string {
   const url = URL.parse(text);
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash) {
     throw new Error(
-      `url: ${JSON.stringify(text)} is not valid; expected the control plane's, such as https://exitward.example.`,
+      `url: ${quoted(text)} is not valid; expected the control plane's, such as https://exitward.example.`,
     );
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {

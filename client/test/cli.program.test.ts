@@ -418,7 +418,7 @@ describe('a command line that is not understood ends with 2, and the message nam
     [['authlist', 'add', '--expiry', 'tomorrow'], `--expiry: "tomorrow" isn't a time`],
     [['authlist', 'add', '--expiry'], '--expiry'],
     [['authlist', 'change', '1'], '--ip, --user, --expiry: expected at least one'],
-    [['authlist', 'remove', 'x', '--yes'], '<entry>: "x" is neither an id nor an IP address'],
+    [['authlist', 'remove', 'x', '--yes'], `<entry>: "x" isn't an id or an IP address`],
     [['authlist', 'watch', '--every', '0'], `--every: "0" isn't a span of time`],
     [['authlist', 'watch', '--expiry', '2020-01-01'], '--expiry: 2020-01-01 00:00Z has passed'],
     [['authlist', 'shrink'], "unknown command 'shrink'"],

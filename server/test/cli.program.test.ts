@@ -325,7 +325,7 @@ describe('against a running server', () => {
     [['nonsense'], /unknown command 'nonsense'/],
     [['account', 'create', 'x'], /required option '--plan <plan>' not specified/],
     [
-      ['account', 'create', 'x', ...terms, '--expiry', 'tomorrow'],
+      ['account', 'change', 'acme', '--expiry', 'tomorrow'],
       /--expiry: "tomorrow" isn't a time; expected /,
     ],
     [

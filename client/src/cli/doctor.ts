@@ -6,6 +6,7 @@ import { type Part, print } from '../../../kit/src/cli/output.ts';
 import { requestThrough } from '../../../kit/src/cli/through.ts';
 import { timeInWords } from '../../../kit/src/cli/values.ts';
 import { terminalWidth, wrapped } from '../../../kit/src/cli/wrapped.ts';
+import { quoted } from '../../../kit/src/quoted.ts';
 import type { Exitward } from '../client.ts';
 import {
   ConnectionError,
@@ -63,9 +64,7 @@ const fault = (name: string, sentence: string, remedy: string): Finding => ({
 
 function destination(text: string): string {
   if (/^(\[[\da-f:.]+\]|[\w.-]+):\d{1,5}$/i.test(text)) return text;
-  throw new UsageFault(
-    `${JSON.stringify(text)}: expected a host and a port, such as ${usualDestination}`,
-  );
+  throw new UsageFault(`${quoted(text)}: expected a host and a port, such as ${usualDestination}`);
 }
 
 export const doctor = command({

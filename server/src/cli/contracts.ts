@@ -2,6 +2,7 @@
 
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
 import { type Column, done, record, table } from '../../../kit/src/cli/output.ts';
+import { quoted } from '../../../kit/src/quoted.ts';
 import { listAt, removeAt } from './actions.ts';
 import type { Row } from './columns.ts';
 import { nounOf } from './command.ts';
@@ -105,7 +106,7 @@ function base(text: string): Base {
   const [, port, service = ''] = /^(\d{1,5}):(proxy|proxy-https)$/.exec(text) ?? [];
   if (!port)
     throw new UsageFault(
-      `${JSON.stringify(text)}: expected a port and its service, such as 10000:proxy or 12000:proxy-https`,
+      `${quoted(text)}: expected a port and its service, such as 10000:proxy or 12000:proxy-https`,
     );
   return { base: Number(port), service };
 }
