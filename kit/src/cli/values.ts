@@ -85,3 +85,8 @@ export function bytesInWords(bytes: number): string {
   const step = Math.min(sizes.length - 1, Math.floor(Math.log10(rounded || 1) / 3));
   return `${Number((rounded / 1000 ** step).toPrecision(3))} ${sizes[step]}`;
 }
+
+/** Bits a second: `2.4 Mbit/s`. */
+export function bitsInWords(bits: number): string {
+  return `${bytesInWords(bits).replace(/B$/, 'bit')}/s`;
+}

@@ -20,9 +20,7 @@ export class ApiFailure extends Failure {
     const [flags = ''] =
       choices.find(([, , field]) => field !== undefined && field === first) ?? [];
     const [option] = /--[\w-]+/.exec(flags) ?? [];
-    const isFirst = this.message.startsWith(`${this.field}:`);
-    if (!option || !this.field || !isFirst) return this;
-    return new Failure(option + this.message.slice(this.field.length));
+    return option ? new Failure(this.message.replace(`${this.field}:`, `${option}:`)) : this;
   }
 }
 

@@ -1,10 +1,22 @@
 // exitward status, usage, history, audit, maintenance: the network as a whole.
 
 import { UsageFault } from '../../../kit/src/cli/failures.ts';
-import { type Column, done, record, type Shown, table } from '../../../kit/src/cli/output.ts';
+import {
+  type Column,
+  done,
+  type Part,
+  record,
+  type Shown,
+  table,
+} from '../../../kit/src/cli/output.ts';
+import { terminalWidth, wrapped } from '../../../kit/src/cli/wrapped.ts';
 import { showAt } from './actions.ts';
+import type { AdminApi } from './api.ts';
+import { type AuditRecord, auditInWords } from './audit_words.ts';
 import type { Row } from './columns.ts';
 import { nounOf, type Verb } from './command.ts';
+import { type History, historyInWords } from './history_words.ts';
+import { type Status, statusInWords } from './status_words.ts';
 import { past, time, whole } from './values.ts';
 
 export const statusVerb: Verb = {
@@ -35,6 +47,7 @@ export const statusVerb: Verb = {
       ['nodes lagging', 'nodes.lagging'],
     ]);
     const { tls, backups, geoip } = value;
+    if (process.stdout.isTTY) return { value, parts: [await forPeople(value, api)] };
     const parts = [...shown.parts];
     if (value.database.fault !== null) parts.push(...record(value, [databaseFault]).parts);
     if (tls) {
@@ -47,6 +60,18 @@ export const statusVerb: Verb = {
 };
 
 const databaseFault: Column = ['database fault', 'database.fault'];
+
+/** With the traffic of the last minutes; without it where the history can't be read. */
+async function forPeople(value: Row, api: AdminApi): Promise<Part> {
+  const status = value as unknown as Status;
+  const recent = await api
+    .get<History>(`/history?from=${status.now - recentSeconds}`)
+    .catch(() => undefined);
+  const latest = recent?.points.findLast(({ measured_seconds }) => measured_seconds > 0);
+  return { text: wrapped(statusInWords(status, latest), terminalWidth()) };
+}
+
+const recentSeconds = 900;
 
 const certificateColumns: Column[] = [
   ['certificate', 'names'],
@@ -136,9 +161,11 @@ export const historyVerb: Verb = {
   ],
   examples: ['exitward history', 'exitward history --server fra1 --since 7d'],
   run: async (given, api): Promise<Shown> => {
-    const value = await api.get<{ points: Array<Row & { rejected: Record<string, number> }> }>(
-      `/history${given.query()}`,
-    );
+    const value = await api.get<History>(`/history${given.query()}`);
+    if (process.stdout.isTTY) {
+      const width = terminalWidth();
+      return { value, parts: [{ text: wrapped(historyInWords(value, width), width) }] };
+    }
     const rows = value.points.map(({ rejected, ...point }) => ({
       ...point,
       rejected: Object.entries(rejected).map(([reason, count]) => `${reason}:${count}`),
@@ -175,7 +202,15 @@ export const auditVerb: Verb = {
     const limit = (given.option('limit') as number | undefined) ?? 100;
     const query = new URLSearchParams(given.query());
     query.set('limit', String(Math.min(Math.max(limit, 1), 1000)));
-    return table(await api.list(`/audit?${query}`, limit), [
+    const records = await api.list<AuditRecord & { id: string }>(`/audit?${query}`, limit);
+    const { length } = records;
+    if (process.stdout.isTTY && length > 0) {
+      const width = terminalWidth();
+      const more = length < limit ? '' : `\nOlder: exitward audit --before=${records.at(-1)?.id}\n`;
+      const text = wrapped(auditInWords(records, width >= 100), width);
+      return { value: records, parts: [{ text: text + more }] };
+    }
+    return table(records, [
       'id',
       ['at', 'at', 'time'],
       ['kind', 'actor_kind', 'detail'],

@@ -1,0 +1,95 @@
+// The network in words, as exitward status, history and audit show it on a terminal.
+import { expect, test } from 'vitest';
+import { auditInWords } from '../src/cli/audit_words.ts';
+import { historyInWords, type Point, sparkline } from '../src/cli/history_words.ts';
+import { type Status, statusInWords } from '../src/cli/status_words.ts';
+
+const at = 1_800_000_000;
+const point = (more: Partial<Point>): Point => ({
+  ...{ at, up: 0, down: 0, measured_seconds: 300, connections_peak: 0, lag_peak: 0 },
+  ...{ faults_peak: 0, rejected: {}, ...more },
+});
+
+test('a sparkline has a block for each value, and a blank where nothing was measured', () => {
+  expect(sparkline([0, 1, 4, 8, undefined])).toBe('▁▂▅█ ');
+  expect(sparkline([0, 0])).toBe('▁▁');
+});
+
+test('a history of any span fits the width of the terminal, with its highest figures', () => {
+  const points = Array.from({ length: 2016 }, (_, index) =>
+    point({ at: at + index * 300, down: index * 300e3, connections_peak: index }),
+  );
+  const rejected = { unknown_address: 3, bad_token: 5 };
+  const history = {
+    ...{ from: at, to: at + 2016 * 300, step: 300 },
+    points: [...points.slice(0, -1), point({ ...points.at(-1), rejected })],
+  };
+  for (const width of [80, 120]) {
+    const text = historyInWords(history, width);
+    expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(width);
+    expect(text).toMatch(/^to clients .*█ {2}max 16.1 Mbit\/s, 609 GB$/m);
+    expect(text).toMatch(/^connections .*█ {2}max 2015$/m);
+    expect(text).toContain('Rejected:  bad_token 5, unknown_address 3');
+  }
+});
+
+test('an audit record is a sentence: who did what to which record, and what changed', () => {
+  const record = { at, actor_kind: 'user', actor: 'acme/alice', address: '203.0.113.9' };
+  const records = [
+    {
+      ...{ ...record, account: 'acme', action: 'authlist.create', target: 'authlist/7' },
+      ...{ before: null, after: { ip: '203.0.113.7', user: 'bob', expiry: at + 600 } },
+    },
+    {
+      ...{ ...record, actor_kind: 'operator', actor: 'first', account: 'acme' },
+      ...{ action: 'account.change', target: 'acme' },
+      ...{ before: { limit_bytes: 5e12 }, after: { limit_bytes: 6e12 } },
+    },
+    {
+      ...{ ...record, at: at - 86_400, actor_kind: 'system', actor: 'expiry', account: 'acme' },
+      ...{ action: 'user.raise_token_version', target: 'bob', before: null, after: null },
+    },
+  ];
+  expect(auditInWords(records, false)).toBe(
+    `2027-01-15
+08:00Z  acme/alice created authlist entry 203.0.113.7 for bob until 08:10Z
+08:00Z  operator first changed account acme: limit 5 TB → 6 TB
+
+2027-01-14
+08:00Z  system expiry ended the proxy access tokens of user bob of acme
+`,
+  );
+  expect(auditInWords(records, true)).toContain('until 08:10Z (from 203.0.113.9)\n');
+});
+
+test('the status begins with traffic, nodes and exits, and lists what needs attention', () => {
+  const status: Status = {
+    ...{ version: '1.0.0', now: at, maintenance: false, accounts: 1, servers: 2 },
+    database: { engine: 'sqlite', schema: 1, revision: 5, fault: null },
+    nodes: { all: 3, live: 2, lagging: 0 },
+    exits: { ok: 4, warn: 0, crit: 1, unknown: 0 },
+    ...{ geoip: [], tls: null, backups: null, joining: { obstacles: [] } },
+  };
+  const latest = point({ down: 300e6, up: 30e6, connections_peak: 12 });
+  expect(statusInWords(status, latest)).toBe(
+    `Exitward 1.0.0, 2027-01-15 08:00Z
+
+Traffic   8 Mbit/s to clients, 800 kbit/s from clients, 12 connections
+Nodes     2 of 3 online
+Exit IPs  4 healthy, 1 down
+Network   2 servers, 1 account
+Database  sqlite, schema 1, revision 5
+
+Needs attention:
+-  1 node is offline: exitward node list
+-  1 exit IP is down: exitward server list
+`,
+  );
+  const well = {
+    ...status,
+    nodes: { all: 2, live: 2, lagging: 0 },
+    exits: { ...status.exits, crit: 0 },
+  };
+  expect(statusInWords(well, undefined)).toContain('none was measured lately');
+  expect(statusInWords(well, undefined)).toContain('Nothing needs attention.');
+});
