@@ -199,7 +199,7 @@ test('a list with faults changes nothing, and each of them is reported with its 
       'exw: The list has 4 faults; nothing was changed.',
       `- line 2, ip: "nonsense" isn't an IP address; expected one such as 203.0.113.7`,
       '- line 3, ip: 203.0.113.1 is in line 1 already',
-      '- line 4, user: nobody is no active user of the account',
+      '- line 4, user: there is no active user "nobody"',
       '- line 5, expiry: 2001-01-01 has passed',
       '',
     ],

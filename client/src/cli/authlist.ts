@@ -33,6 +33,8 @@ import {
 } from './values.ts';
 
 const namesShown = 10;
+/** The interface lists one address in each request, so that several are sent next to each other. */
+const parallelRequests = 8;
 
 const columns: Column[] = [
   'id',
@@ -105,7 +107,8 @@ const add = command({
     'dry-run': { summary: 'of a list: check it, and only tell what would be listed' },
   },
   notes: `A list has an address in each line, which may be followed by a user and by when it ends; "#" begins a comment.
-All lines are checked first. Should the service refuse one after that, those before it are taken off again.`,
+All lines are checked first. If the service then refuses one, the others are taken off again. The interface takes an
+address in each request; ${parallelRequests} are sent at a time.`,
   run: async ({ arguments: { ip }, options }, session) => {
     if (options['dry-run'] && ip !== '-')
       throw new UsageFault('--dry-run: expected with a list (-)');
@@ -137,14 +140,20 @@ async function addList(
   if (given['dry-run']) return { ...table(fresh, columnsToAdd), sentence: `Would be: ${summary}` };
   notify(summary);
   const added: AuthlistEntry[] = [];
-  for (const entry of fresh) {
-    const created = await account.client.authlist.add(entry).catch(async (error: Error) => {
+  for (let at = 0; at < fresh.length; at += parallelRequests) {
+    const batch = fresh.slice(at, at + parallelRequests);
+    const outcomes = await Promise.allSettled(
+      batch.map((entry) => account.client.authlist.add(entry)),
+    );
+    for (const outcome of outcomes) if (outcome.status === 'fulfilled') added.push(outcome.value);
+    const first = outcomes.findIndex(({ status }) => status === 'rejected');
+    const refusal = outcomes[first];
+    if (refusal?.status === 'rejected') {
       const stillListed = await takeBack(account, added);
       const outcome =
-        stillListed > 0 ? `${stillListed} of those before it stay listed` : 'Nothing was changed';
-      throw new Failure(`${entry.ip}: ${error.message} ${outcome}.`);
-    });
-    added.push(created);
+        stillListed > 0 ? `${stillListed} of the others stay listed` : 'Nothing was changed';
+      throw new Failure(`${batch[first]?.ip}: ${(refusal.reason as Error).message} ${outcome}.`);
+    }
   }
   return { ...table(added, columns), sentence: `Listed: ${added.length}.` };
 }
@@ -181,17 +190,19 @@ async function compare(
       : new Set((await account.client.users.list()).map(({ name }) => name));
   const unknown = newLines
     .filter(({ user }) => user !== undefined && userNames?.has(user) === false)
-    .map(({ line, user }) => ({ line, message: `user: ${user} is no active user of the account` }));
+    .map(({ line, user }) => ({ line, message: `user: there is no active user "${user}"` }));
   return { fresh, listed: lines.length - newLines.length, unknown };
 }
 
 /** Takes these off the list again; returns how many stay listed. */
 async function takeBack({ client }: Account, entries: readonly AuthlistEntry[]): Promise<number> {
   let stillListed = 0;
-  for (const { id } of entries) {
-    await client.authlist.remove(id).catch(() => {
-      stillListed += 1;
-    });
+  for (let at = 0; at < entries.length; at += parallelRequests) {
+    const removals = entries
+      .slice(at, at + parallelRequests)
+      .map(({ id }) => client.authlist.remove(id));
+    const outcomes = await Promise.allSettled(removals);
+    stillListed += outcomes.filter(({ status }) => status === 'rejected').length;
   }
   return stillListed;
 }
