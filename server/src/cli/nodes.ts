@@ -42,7 +42,8 @@ function showNode(value: Row): Shown {
 }
 
 interface Joining {
-  joining: { url: string; obstacles: Array<{ message: string; remedy: string }> };
+  /** Undefined: the server is of an older version. */
+  joining?: { url: string; obstacles: Array<{ message: string; remedy: string }> };
 }
 
 function showInvite(value: Row, { joining }: Joining): Shown {
@@ -55,9 +56,13 @@ function showInvite(value: Row, { joining }: Joining): Shown {
   const shown = record(value, ['code', expiry], sentence);
   const lines = [
     line,
-    'Where exitward-agent is installed already:',
-    `  echo ${code} | exitward-agent join ${joining.url} - && exitward-agent run`,
-    ...joining.obstacles.flatMap(({ message, remedy }) => [message, `  ${remedy}`]),
+    ...(joining
+      ? [
+          'Where exitward-agent is installed already:',
+          `  echo ${code} | exitward-agent join ${joining.url} - && exitward-agent run`,
+        ]
+      : []),
+    ...(joining?.obstacles ?? []).flatMap(({ message, remedy }) => [message, `  ${remedy}`]),
   ];
   return { ...shown, parts: [...shown.parts, { text: lines.map((text) => `${text}\n`).join('') }] };
 }
