@@ -174,7 +174,7 @@ describe('a list of 100,000 entries', { timeout: 360_000 }, () => {
       return readFileSync(path, 'utf8');
     };
     const lines = (await saved('CSV')).split('\r\n');
-    expect(lines[0]).toBe('address,user,note,expires,last_used,added_by,added_at');
+    expect(lines[0]).toBe('\ufeffaddress,user,note,expires,last_used,added_by,added_at');
     expect(lines.filter((line) => line.includes('"Berlin, ""second"" floor"')).length).toBe(1);
     const entries = JSON.parse(await saved('JSON')) as Array<{ ip: string }>;
     expect(entries.map(({ ip }) => ip).sort()).toEqual((await addresses()).sort());
