@@ -88,9 +88,9 @@ describe('the address of a page of an account', { timeout: 360_000 }, () => {
   test.each<[string, string, Array<[string, string?]>]>([
     [
       '/usage',
-      'days=30&split=server',
+      'span=month&split=server',
       [
-        ['Days', '30'],
+        ['Time range', 'month'],
         ['Split by', 'server'],
       ],
     ],
@@ -147,7 +147,7 @@ describe('the address of a page of an account', { timeout: 360_000 }, () => {
   });
 
   test('with nonsense in it is taken as one without', async () => {
-    await visit.go('/usage?days=never&split=constructor&numbers=');
+    await visit.go('/usage?span=never&split=constructor&numbers=');
     await expect.poll(() => visit.field('Days').inputValue(), patience).toBe('period');
     await visit.go(
       '/servers?view=__proto__&sort=x&state=toString&places=nobody&map=x&dialog=constructor',
@@ -226,7 +226,7 @@ describe('the address of a page of the operator', { timeout: 360_000 }, () => {
     ['/operator/accounts', 'dialog=create', [['Create an account']]],
     ['/operator/accounts/acme', 'dialog=change', [['Change']]],
     ['/operator/accounts/acme/users', 'state=active', [['State', 'active']]],
-    ['/operator/accounts/acme/usage', 'days=7', [['Days', '7']]],
+    ['/operator/accounts/acme/usage', 'span=week', [['Time range', 'week']]],
     [
       '/operator/servers',
       'search=e&nodes=neutral',

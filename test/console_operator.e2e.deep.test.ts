@@ -75,8 +75,8 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
       has: visit.page.getByRole('heading', { name: 'Over time' }),
     });
     await visit.go('/operator');
-    await history.getByRole('img', { name: /^Throughput\. Down: .* now, at most/ }).waitFor();
-    await history.getByLabel('Span').selectOption('month');
+    await history.getByRole('slider', { name: 'Throughput' }).waitFor();
+    await history.getByLabel('Time range').selectOption('month');
     await visit.page.waitForURL(/span=month/);
     await visit.go(`/operator/nodes/${node.id}`);
     await history.getByText('10 kB', { exact: true }).waitFor();
@@ -86,7 +86,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     await visit.go(`/operator/servers/${server}`);
     await history.getByText('7 bad token').waitFor();
     await visit.go('/operator/usage');
-    await visit.page.getByRole('slider', { name: /^Usage by day/ }).waitFor();
+    await visit.page.getByRole('slider', { name: 'Usage over time' }).waitFor();
     await t.operator.delete(`/nodes/${node.id}`);
   });
 

@@ -30,7 +30,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     const { body: contract } = await t.operator.get('/accounts/acme');
     const share = contract.period.usage / contract.limit_bytes;
     expect(Number(await meter.getAttribute('aria-valuenow'))).toBe(Math.round(100 * share));
-    await period.getByRole('img', { name: /^Usage by day\./ }).waitFor();
+    await period.getByRole('slider', { name: 'Usage by day' }).waitFor();
     const attention = visit.page.getByRole('region', { name: 'Needs attention' });
     // A user who came by a link has no password yet.
     await attention.getByText('You have no password yet').waitFor();
@@ -302,7 +302,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
       if (/usage\?.*(by=day.*from=|from=.*by=day)/.test(response.url())) shown = response.json();
     };
     visit.page.on('response', take);
-    await visit.field('Days').selectOption('Last 30 days');
+    await visit.field('Time range').selectOption('30 days');
     for (const [name, columns] of [
       ['by day', ['day', 'down_bytes', 'up_bytes', 'total_bytes']],
       ['by server', ['server', 'up_bytes', 'down_bytes', 'total_bytes']],
@@ -338,14 +338,14 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     await expect.poll(shown, patience).not.toBe(all);
     await visit.field('Server').selectOption('');
     await expect.poll(shown, patience).toBe(all);
-    await visit.field('Days').selectOption('Custom range');
+    await visit.field('Time range').selectOption('Custom range');
     await visit.field('First day').fill('2026-01-02');
     await visit.field('Last day').fill('2026-01-01');
     await visit.sees('The first day is after the last.');
-    await visit.field('Days').selectOption('Last 30 days');
+    await visit.field('Time range').selectOption('30 days');
     await expect.poll(shown, patience).toBe(all);
-    await visit.page.getByText('Show as table').click();
-    expect(await body('Usage by day, UTC').count()).toBeGreaterThan(28);
+    await visit.page.getByText('Show as table: Usage over time').click();
+    expect(await body('Usage over time, UTC').count()).toBeGreaterThan(28);
   });
 
   test('usage of an earlier billing period, and of a day by hour, are shown', async () => {
@@ -354,15 +354,15 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     const [before] = contract.body.earlier_periods as Array<{ start: number; end: number }>;
     const first = new Date((before?.start ?? 0) * 1000).toISOString().slice(0, 10);
     const report = visit.page.waitForResponse(/usage\?.*to=/);
-    await visit.field('Days').selectOption(`period:${first}`);
+    await visit.field('Time range').selectOption(`period:${first}`);
     expect(await (await report).json()).toMatchObject({ to: before?.end });
-    await visit.page.getByRole('slider', { name: 'Usage by day: day' }).waitFor();
+    await visit.page.getByRole('slider', { name: 'Usage over time' }).waitFor();
     expect(await visit.page.getByLabel('Each bar').count()).toBe(0);
 
-    await visit.go('/usage?days=7&numbers=shown');
+    await visit.go('/usage?span=week&numbers=Usage+over+time');
     await visit.field('Each bar').selectOption('An hour');
-    await visit.page.getByRole('slider', { name: 'Usage by hour: hour' }).waitFor();
-    const hours = body('Usage by hour, UTC');
+    await visit.page.getByRole('slider', { name: 'Usage over time' }).waitFor();
+    const hours = body('Usage over time, UTC');
     await expect.poll(() => hours.count(), patience).toBeGreaterThan(6 * 24);
     await visit.page.reload();
     await expect.poll(() => hours.count(), patience).toBeGreaterThan(6 * 24);

@@ -1,6 +1,7 @@
 // Formats numbers and times: bytes in decimal units, times in the user's zone and language.
 
-const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
+/** Of bytes, each a thousand of the one before. */
+export const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
 
 /** 21144505109 -> "21.1 GB". Rounded before the unit is selected: 999999 -> "1 MB". */
 export function bytes(count: number): string {

@@ -1991,6 +1991,31 @@ export interface Usage {
   last_30_days: number;
 }
 
+export interface UsageOverTime {
+  /** Hours from here on are counted. */
+  from: number;
+  /** Hours before here are counted. */
+  to: number;
+  /** What the parts are. */
+  by: string;
+  /** Width of a step in seconds: 3600 or 86400. */
+  step: number;
+  /** The most usage first; then the others, if there are any. */
+  parts: {
+    /** Of the account or server, #id of a removed one; null: all others together. */
+    name: string | null;
+    /** Bytes in both directions. */
+    total: number;
+    /** In order of time. Steps without traffic are left out. */
+    steps: {
+      /** Start of the hour or day. */
+      at: number;
+      /** Bytes in both directions. */
+      bytes: number;
+    }[];
+  }[];
+}
+
 export interface UsageReport {
   /** Hours from here on are counted. */
   from: number;
@@ -2435,6 +2460,7 @@ export const operations = {
   admin_revoke_tokens: { method: 'POST', path: '/admin/tokens/remove' },
   admin_remove_token: { method: 'DELETE', path: '/admin/tokens/{id}' },
   admin_list_usage: { method: 'GET', path: '/admin/usage' },
+  admin_get_usage_over_time: { method: 'GET', path: '/admin/usage/over_time' },
 } as const;
 
 /** The parameters of each operation, and its response. */
@@ -3440,5 +3466,17 @@ export interface Operations {
   admin_list_usage: {
     given: { query?: { after?: string; limit?: number } };
     response: AccountUsage[];
+  };
+  admin_get_usage_over_time: {
+    given: {
+      query: {
+        from?: number;
+        to?: number;
+        by: 'account' | 'server';
+        each?: 'hour' | 'day';
+        parts?: number;
+      };
+    };
+    response: UsageOverTime;
   };
 }

@@ -1,4 +1,4 @@
-// Days and hours of usage, in UTC: the spans on offer, and a row for each, also without traffic.
+// Days and hours in UTC, the buckets of charts, and a row of usage for each, also without traffic.
 
 export const daySeconds = 86_400;
 
@@ -40,34 +40,40 @@ export const partSeconds = { day: daySeconds, hour: 3_600 } as const;
 export type Part = keyof typeof partSeconds;
 
 export interface UsageOfPart extends Bytes {
-  /** The start of the day or hour. */
+  /** The start of the bucket. */
   start: number;
 }
 
-/** One row for each day or hour with a part in `from <= time < to`, in order. */
-export function everyPart(
-  { from, to }: { from: number; to: number },
-  rows: ReadonlyArray<Bytes & { [K in Part]?: number | undefined }>,
-  by: Part,
-): UsageOfPart[] {
-  const seconds = partSeconds[by];
-  const rowsByStart = new Map(rows.map((row) => [row[by], row]));
-  const parts: UsageOfPart[] = [];
-  for (let start = Math.floor(from / seconds) * seconds; start < to; start += seconds) {
-    const { up = 0, down = 0, total = 0 } = rowsByStart.get(start) ?? {};
-    parts.push({ start, up, down, total });
-  }
-  return parts;
+/** Buckets of weeks begin on Mondays, all others at midnight UTC or within a day. */
+const monday = 4 * daySeconds;
+
+/** The start of the bucket with this time. */
+export const startOfBucket = (time: number, seconds: number) =>
+  time - ((((time - monday) % seconds) + seconds) % seconds);
+
+/** The starts of all buckets with a part in `from <= time < to`. */
+export function bucketsIn({ from, to }: { from: number; to: number }, seconds: number): number[] {
+  const first = startOfBucket(from, seconds);
+  const count = Math.max(0, Math.ceil((to - first) / seconds));
+  return Array.from({ length: count }, (_, index) => first + index * seconds);
 }
 
-const writtenTime = new Intl.DateTimeFormat('en-GB', {
-  hour: '2-digit',
-  minute: '2-digit',
-  timeZone: 'UTC',
-});
-
-/** "Sat, 21 Nov 2026", and of an hour "Sat, 21 Nov 2026, 14:00", in UTC. */
-export function writtenPart(start: number, by: Part): string {
-  const day = writtenDay(start);
-  return by === 'day' ? day : `${day}, ${writtenTime.format(start * 1000)}`;
+/** One row for each day or hour with a part in `from <= time < to`, or for buckets of several. */
+export function everyPart(
+  span: { from: number; to: number },
+  rows: ReadonlyArray<Bytes & { [K in Part]?: number | undefined }>,
+  by: Part,
+  seconds: number = partSeconds[by],
+): UsageOfPart[] {
+  const sums = new Map(
+    bucketsIn(span, seconds).map((start) => [start, { start, up: 0, down: 0, total: 0 }]),
+  );
+  for (const row of rows) {
+    const sum = sums.get(startOfBucket(row[by] ?? 0, seconds));
+    if (!sum) continue;
+    sum.up += row.up;
+    sum.down += row.down;
+    sum.total += row.total;
+  }
+  return [...sums.values()];
 }

@@ -1,28 +1,34 @@
-// History of the network, a server or a node: traffic, connections, rejections and lag over time,
-// as figures and charts.
+// History of the network, a server or a node: traffic, connections, rejections, lag and problems
+// over time, as figures and charts.
 import { useMemo } from 'preact/hooks';
-import { useAddressField } from '../address.ts';
 import type { ResponseOf } from '../api/api.ts';
 import { useRead } from '../api/reading.ts';
-import { daySeconds } from '../charts/days.ts';
-import { type Line, LineChart, type Lines } from '../charts/line_chart.tsx';
+import { bucketFor } from '../charts/axis.ts';
+import { Chart } from '../charts/chart.tsx';
+import type { Series } from '../charts/marks.ts';
+import { csvOf } from '../charts/numbers.ts';
+import { changeInWords, type Span, type SpanName } from '../charts/span.ts';
+import { SpanFields, useSpan } from '../charts/span_fields.tsx';
+import { inBitsPerSecond, inCounts, inSeconds, type Unit } from '../charts/units.ts';
+import { useWidth } from '../charts/width.ts';
 import { csv, download } from '../csv.ts';
-import { bitRate, bytes, isoTime } from '../format.ts';
+import { bitRate, bytes } from '../format.ts';
 import { now } from '../now.ts';
-import { Button, Card, Empty, Loaded, optionsIn, SelectField, Stat } from '../ui/ui.ts';
-import '../style/usage.css';
+import { Button, Card, Empty, Loaded, Stat, together, Unread } from '../ui/ui.ts';
 import { type Filled, filled, rejectionsIn } from './history_points.ts';
 
 type History = ResponseOf<'admin_get_history'>;
 
-const spans = { day: 1, week: 7, month: 30, year: 365 };
-type Span = keyof typeof spans;
-const spanNames = { day: '24 hours', week: '7 days', month: '30 days', year: '12 months' };
 /** Hours of one node or server are not stored for a year. */
-const { year: _, ...ofOne } = spanNames;
+const namesOfOne: SpanName[] = ['day', 'week', 'month', 'own'];
+const namesOfAll: SpanName[] = ['day', 'week', 'month', 'quarter', 'year', 'own'];
 
 /** The shortest step: the card reads again when one begins. */
 const stepSeconds = 300;
+/** "Now" is the mean of so long. */
+const lateSeconds = 600;
+/** From this width on there are two charts in a row, under one that has the row. */
+const twoInRowPixels = 800;
 
 interface HistoryCardProps {
   /** Of this server or node alone. */
@@ -34,195 +40,238 @@ interface HistoryCardProps {
 
 export function HistoryCard({ server, node, isOnline }: HistoryCardProps) {
   const isOfAll = server === undefined && node === undefined;
-  const names = isOfAll ? spanNames : ofOne;
-  const spanField = useAddressField('span', 'day');
-  const span = (spanField.value in names ? spanField.value : 'day') as Span;
-  const to = Math.floor(now.value / stepSeconds + 1) * stepSeconds;
-  const of = server === undefined ? {} : { server };
-  const history = useRead('admin_get_history', {
-    query: {
-      from: to - spans[span] * daySeconds,
-      to,
-      ...(node === undefined ? of : { node: String(node) }),
-    },
+  const [box, pixels] = useWidth<HTMLDivElement>();
+  const chosen = useSpan({
+    names: isOfAll ? namesOfAll : namesOfOne,
+    standard: 'day',
+    grain: stepSeconds,
   });
+  const { span, before, wrong } = chosen;
+  const of = {
+    ...(server !== undefined && { server }),
+    ...(node !== undefined && { node: `${node}` }),
+  };
+  const to = (Math.floor(now.value / stepSeconds) + 1) * stepSeconds;
+  const chartPixels = pixels >= twoInRowPixels ? pixels / 2 : pixels;
+  const step = span ? bucketFor(span, chartPixels) : stepSeconds;
+  const read = (part: Span | undefined) =>
+    useRead(
+      'admin_get_history',
+      { query: { ...(part ?? { from: to - stepSeconds, to }), ...of, step } },
+      { enabled: part !== undefined && pixels > 0 },
+    );
+  const history = read(span);
+  const earlier = read(before);
+  const late = useRead(
+    'admin_get_history',
+    { query: { from: to - lateSeconds, to, ...of } },
+    { enabled: isOnline },
+  );
   const subject = server ?? (node === undefined ? 'network' : `node-${node}`);
+  const charts = useMemo(
+    () => history.data && chartsOf(history.data, before && earlier.data),
+    [history.data, before?.from, earlier.data],
+  );
+  const save = () => {
+    const { header, rows } = csvOf(...(charts ?? []));
+    download(`history-${subject}.csv`, csv(header, rows));
+  };
   return (
     <Card
       title="Over time"
       note="Times are UTC."
       actions={
-        <>
-          <div class="split">
-            <SelectField label="Span" {...spanField} value={span} options={optionsIn(names)} />
-          </div>
-          <Button
-            icon="download"
-            disabled={!history.data}
-            onClick={() => history.data && save(subject, history.data)}
-          >
-            Download CSV<span class="visually-hidden"> of {subject} over time</span>
-          </Button>
-        </>
+        <Button icon="download" disabled={!charts} onClick={save}>
+          Download CSV<span class="visually-hidden"> of {subject} over time</span>
+        </Button>
       }
     >
-      <Loaded of={history} what="the history">
-        {(historyData) =>
-          filled(historyData, now.peek()).length === 0 ? (
-            <Empty title="No measurements in this period.">
-              Online nodes are measured each minute, and report traffic every few seconds.
-            </Empty>
-          ) : (
-            <Charts history={historyData} isOnline={isOnline} />
-          )
-        }
-      </Loaded>
+      <div class="filters">
+        <SpanFields of={chosen} />
+      </div>
+      <p class="fault" role="alert">
+        {wrong}
+      </p>
+      <div ref={box} class="stack">
+        <Loaded of={history} what="the history">
+          {(data) =>
+            data.points.length === 0 ? (
+              <Empty title="No measurements in this time range.">
+                Online nodes are measured each minute, and report traffic every few seconds.
+              </Empty>
+            ) : (
+              <>
+                <Unread
+                  of={together([...(isOnline ? [late] : []), ...(before ? [earlier] : [])])}
+                  what="figures to compare with"
+                />
+                <Figures
+                  history={data}
+                  before={before && earlier.data}
+                  late={isOnline ? late.data : undefined}
+                />
+                <div class="charts">
+                  {(charts ?? []).map((chart) => (
+                    <section key={chart.title} class="stack-tight">
+                      <h3>{chart.title}</h3>
+                      <Chart span={span ?? data} {...chart} />
+                    </section>
+                  ))}
+                </div>
+              </>
+            )
+          }
+        </Loaded>
+      </div>
     </Card>
   );
 }
 
-const inUtc = new Intl.DateTimeFormat('en-GB', {
-  ...{ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' },
-  timeZone: 'UTC',
-});
-const time = (seconds: number) => inUtc.format(seconds * 1000);
-const whole = (value: number) => Math.round(value).toLocaleString('en');
-
-function Charts({ history, isOnline }: { history: History; isOnline: boolean }) {
-  const points = useMemo(() => filled(history, now.peek()), [history]);
-  const charts = useMemo(() => chartsOf(points), [points]);
-  const { last, peak } = throughputOf(points);
-  const rejected = rejectionsIn(history.points);
-  const all = rejected.reduce((sum, { count }) => sum + count, 0);
-  const traffic = history.points.reduce((sum, { up, down }) => sum + up + down, 0);
-  return (
-    <>
-      <dl class="stats">
-        <Stat
-          name="Throughput now"
-          note={isOnline ? `at most ${bitRate(peak)}` : 'No node is online.'}
-        >
-          {isOnline ? bitRate(last) : 'unknown'}
-        </Stat>
-        <Stat name="Traffic">{bytes(traffic)}</Stat>
-        <Stat
-          name="Rejected connections"
-          note={rejected
-            .slice(0, 2)
-            .map(({ reason, count }) => `${whole(count)} ${inWords(reason)}`)
-            .join(', ')}
-        >
-          {whole(all)}
-        </Stat>
-      </dl>
-      <div class="charts">
-        {charts.map(({ title, value, ...lines }) => (
-          <section key={title} class="stack-tight">
-            <h3>{title}</h3>
-            <LineChart
-              label={inSentence(title, lines, value)}
-              of={lines}
-              value={value}
-              time={time}
-            />
-          </section>
-        ))}
-      </div>
-    </>
-  );
+interface FiguresProps {
+  history: History;
+  before: History | undefined;
+  /** The last minutes; undefined: no node is online. */
+  late: History | undefined;
 }
 
 const inWords = (reason: string) => reason.replaceAll('_', ' ');
+const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0);
+const trafficOf = ({ points }: History) => sum(points.map(({ up, down }) => up + down));
+const rejectedOf = ({ points }: History) => sum(rejectionsIn(points).map(({ count }) => count));
 
-/** For screen readers; the file has every number. */
-function inSentence(title: string, { lines }: Lines, value: (value: number) => string): string {
-  const parts = lines.map(({ name, values }) => {
-    const knownValues = values.filter((value) => value !== null);
-    const last = knownValues.at(-1);
-    if (last === undefined) return `${name}: unknown`;
-    return `${name}: ${value(last)} now, at most ${value(Math.max(...knownValues))}`;
-  });
-  return `${title}. ${parts.join('; ')}.`;
+function Figures({ history, before, late }: FiguresProps) {
+  const rejected = rejectionsIn(history.points);
+  const peakOf = (of: 'up_peak' | 'down_peak') =>
+    bitRate(8 * Math.max(0, ...history.points.map((point) => point[of] ?? 0)));
+  const measured = sum((late?.points ?? []).map(({ measured_seconds }) => measured_seconds));
+  return (
+    <dl class="stats">
+      <Stat
+        name="Throughput now"
+        note={
+          late
+            ? `at most ${peakOf('down_peak')} down, ${peakOf('up_peak')} up`
+            : 'No node is online.'
+        }
+      >
+        {late && measured > 0 ? bitRate((trafficOf(late) * 8) / measured) : 'unknown'}
+      </Stat>
+      <Stat name="Traffic" note={before && changeInWords(trafficOf(history), trafficOf(before))}>
+        {bytes(trafficOf(history))}
+      </Stat>
+      <Stat
+        name="Rejected connections"
+        note={
+          before
+            ? changeInWords(rejectedOf(history), rejectedOf(before))
+            : rejected
+                .slice(0, 2)
+                .map(({ reason, count }) => `${inCounts.text(count)} ${inWords(reason)}`)
+                .join(', ')
+        }
+      >
+        {inCounts.text(rejectedOf(history))}
+      </Stat>
+    </dl>
+  );
 }
 
-function throughputOf(points: readonly Filled[]) {
-  const rates = points.map(({ up_rate, down_rate }) => (up_rate ?? 0) + (down_rate ?? 0));
-  return { last: rates.at(-1) ?? 0, peak: Math.max(0, ...rates) };
-}
+/** The number of reasons with a colour of their own; the others share one. */
+const maxReasons = 6;
 
-/** The number of reasons with lines of their own; the others share one. */
-const maxReasons = 4;
-
-function chartsOf(points: readonly Filled[]) {
-  const times = points.map(({ at }) => at);
-  const line = (name: string, color: number, of: (point: Filled) => number | null): Line => ({
-    name,
-    variable: `--series-${color}`,
-    values: points.map(of),
-  });
+function chartsOf(history: History, before: History | undefined) {
+  const points = filled(history);
+  const previous = before ? filled(before) : [];
+  const starts = points.map(({ at }) => at);
+  type Value = (point: Filled) => number | null;
+  const line = (name: string, color: string, of: Value, low?: Value, high?: Value): Series[] => [
+    {
+      ...{ name, color, mark: 'line', values: points.map(of) },
+      ...(low && high && { low: points.map(low), high: points.map(high) }),
+    },
+    ...previousLine(name, color, of),
+  ];
+  const previousLine = (name: string, color: string, of: Value): Series[] =>
+    before
+      ? [
+          {
+            ...{ name: `${name}, previous period`, color, mark: 'line', isDashed: true },
+            values: points.map((_, at) => {
+              const point = previous[at];
+              return point ? of(point) : null;
+            }),
+          },
+        ]
+      : [];
   const reasons = rejectionsIn(points).map(({ reason }) => reason);
   const named = reasons.slice(0, maxReasons);
   const others = reasons.slice(maxReasons);
-  const rejected = [
-    ...named.map((reason, at) => line(inWords(reason), at, (point) => point.rejected[reason] ?? 0)),
-    ...(others.length > 0
-      ? [
-          line('others', maxReasons, ({ rejected }) =>
-            others.reduce((sum, reason) => sum + (rejected[reason] ?? 0), 0),
-          ),
-        ]
-      : []),
-  ];
-  const ofCounts = { times, value: whole };
+  const countOf =
+    (of: readonly string[]): Value =>
+    ({ rejected }) =>
+      rejected && sum(of.map((reason) => rejected[reason] ?? 0));
+  const bar = (name: string, color: number, of: readonly string[]): Series => ({
+    ...{ name, color: `--series-${color}`, mark: 'bar', values: points.map(countOf(of)) },
+  });
+  const chart = (title: string, unit: Unit, empty: string, ...series: Series[][]) => ({
+    ...{ title, starts, unit, empty, seconds: history.step },
+    series: series.flat(),
+  });
+  const all: Value = ({ rejected }) => rejected && sum(Object.values(rejected));
   return [
-    {
-      title: 'Throughput',
-      times,
-      value: bitRate,
-      lines: [
-        line('Down', 0, ({ down_rate }) => down_rate),
-        line('Up', 1, ({ up_rate }) => up_rate),
+    chart(
+      'Throughput',
+      inBitsPerSecond,
+      'No traffic in this time range.',
+      line(
+        'Down',
+        '--series-0',
+        ({ down }) => down.mean,
+        ({ down }) => down.low,
+        ({ down }) => down.high,
+      ),
+      line(
+        'Up',
+        '--series-1',
+        ({ up }) => up.mean,
+        ({ up }) => up.low,
+        ({ up }) => up.high,
+      ),
+    ),
+    chart(
+      'Open connections',
+      inCounts,
+      'No connection was open.',
+      line(
+        'Average',
+        '--series-0',
+        ({ connections }) => connections,
+        ({ connections_min }) => connections_min,
+        ({ connections_peak }) => connections_peak,
+      ),
+    ),
+    chart(
+      'Rejected connections by reason',
+      inCounts,
+      'No connection was rejected.',
+      [
+        ...named.map((reason, at) => bar(inWords(reason), at, [reason])),
+        ...(others.length > 0 ? [bar('others', maxReasons, others)] : []),
+        ...(named.length === 0 ? [bar('none', 0, [])] : []),
       ],
-    },
-    {
-      title: 'Open connections',
-      ...ofCounts,
-      lines: [
-        line('Maximum', 2, ({ connections_peak }) => connections_peak),
-        line('Average', 0, ({ connections }) => connections),
-      ],
-    },
-    {
-      title: 'Rejected connections, by reason',
-      ...ofCounts,
-      lines: rejected.length > 0 ? rejected : [line('none', 0, () => 0)],
-    },
-    {
-      title: 'Lag and problems',
-      ...ofCounts,
-      lines: [
-        line('Longest lag (seconds)', 3, ({ lag_peak }) => lag_peak),
-        line('Problems', 5, ({ faults_peak }) => faults_peak),
-      ],
-    },
+      previousLine('All', '--text-soft', all),
+    ),
+    chart(
+      'Longest lag',
+      inSeconds,
+      'No node lagged.',
+      line('Lag', '--series-0', ({ lag_peak }) => lag_peak),
+    ),
+    chart(
+      'Problems',
+      inCounts,
+      'No node reported a problem.',
+      line('Problems', '--series-0', ({ faults_peak }) => faults_peak),
+    ),
   ];
-}
-
-function save(subject: string, { points }: History): void {
-  const reasons = rejectionsIn(points).map(({ reason }) => reason);
-  const columns = [
-    'up',
-    'down',
-    'connections',
-    'connections_peak',
-    'lag_peak',
-    'faults_peak',
-  ] as const;
-  const header = ['at', ...columns, ...reasons.map((reason) => `rejected_${reason}`)];
-  const rows = points.map((point) => [
-    isoTime(point.at),
-    ...columns.map((column) => point[column] ?? ''),
-    ...reasons.map((reason) => point.rejected[reason] ?? 0),
-  ]);
-  download(`history-${subject}.csv`, csv(header, rows));
 }

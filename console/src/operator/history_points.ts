@@ -1,47 +1,71 @@
-// The points of a history for charts: gaps are filled in, bytes become bits a second; pure.
+// The points of a history for charts: every bucket of the span, null where nothing is known; pure.
 import type { ResponseOf } from '../api/api.ts';
+import { bucketsIn } from '../charts/days.ts';
 
 type History = ResponseOf<'admin_get_history'>;
 type Point = History['points'][number];
 
-export interface Filled extends Point {
-  /** Bits a second, from clients and to them; null before anything was measured. */
-  up_rate: number | null;
-  down_rate: number | null;
+export interface Filled extends Omit<Point, 'up' | 'down' | 'rejected'> {
+  /** Bits a second, from clients and to them: the mean of what was measured, lowest and highest. */
+  up: Rates;
+  down: Rates;
+  /** Null: unknown. */
+  rejected: Point['rejected'] | null;
 }
 
-/** A step that has only begun is left out: a new batch would look like a flood. */
+interface Rates {
+  mean: number | null;
+  low: number | null;
+  high: number | null;
+}
+
+/** A bucket that has only begun has no rate: a new batch would look like a flood. */
 const minSeconds = 60;
 
-/** Each step of the span, to the one of `now`; none if nothing was measured in it. */
-export function filled({ from, step, to, points }: History, now: number): Filled[] {
+const bits = (bytes: number | null) => (bytes === null ? null : bytes * 8);
+
+/** Every bucket of the span. One without a look at the nodes and without traffic is unknown. */
+export function filled({ from, to, step, points }: History): Filled[] {
   const pointsByTime = new Map(points.map((point) => [point.at, point]));
-  const first = points[0]?.at;
-  if (first === undefined) return [];
-  const all: Filled[] = [];
-  const start = first - Math.floor((first - from) / step) * step;
-  for (let at = start; at < to && at + minSeconds <= now; at += step) {
-    const point = pointsByTime.get(at) ?? nothing;
-    const seconds = Math.min(step, now - at);
-    const rate = (bytes: number) => (at < first ? null : (bytes * 8) / seconds);
-    all.push({ ...point, at, up_rate: rate(point.up), down_rate: rate(point.down) });
-  }
-  return all;
+  return bucketsIn({ from, to }, step).map((at) => {
+    const point = pointsByTime.get(at);
+    if (!point || (point.connections === null && point.up + point.down === 0)) {
+      return { ...unknown, at, rejected: point?.rejected ?? null };
+    }
+    const { measured_seconds: seconds } = point;
+    const rates = (bytes: number, low: number | null, high: number | null): Rates => {
+      if (seconds < minSeconds) return noRates;
+      const mean = (bytes * 8) / seconds;
+      // The lowest and the highest are those of the parts that are over.
+      return {
+        mean,
+        low: Math.min(bits(low) ?? mean, mean),
+        high: Math.max(bits(high) ?? mean, mean),
+      };
+    };
+    return {
+      ...point,
+      up: rates(point.up, point.up_min, point.up_peak),
+      down: rates(point.down, point.down_min, point.down_peak),
+    };
+  });
 }
 
-const nothing = {
-  ...{ measured_seconds: 0, up: 0, down: 0, rejected: {} },
-  ...{ up_min: null, up_peak: null, down_min: null, down_peak: null, connections_min: null },
-  ...{ connections: null, connections_peak: null, lag_peak: null, faults_peak: null },
+const noRates: Rates = { mean: null, low: null, high: null };
+const unknown = {
+  ...{ measured_seconds: 0, up: noRates, down: noRates },
+  ...{ up_min: null, up_peak: null, down_min: null, down_peak: null },
+  ...{ connections: null, connections_min: null, connections_peak: null },
+  ...{ lag_peak: null, faults_peak: null },
 };
 
 /** The rejections of all points together, the most frequent reasons first. */
 export function rejectionsIn(
-  points: ReadonlyArray<Pick<Point, 'rejected'>>,
+  points: ReadonlyArray<{ rejected: Point['rejected'] | null }>,
 ): Array<{ reason: string; count: number }> {
   const sums = new Map<string, number>();
   for (const { rejected } of points) {
-    for (const [reason, count] of Object.entries(rejected)) {
+    for (const [reason, count] of Object.entries(rejected ?? {})) {
       sums.set(reason, (sums.get(reason) ?? 0) + count);
     }
   }

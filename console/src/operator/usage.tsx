@@ -1,17 +1,14 @@
 // The usage of every account in its current billing period.
-import { useMemo } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { useAddressState } from '../address.ts';
 import type { ResponseOf } from '../api/api.ts';
 import { usePages } from '../api/paging.ts';
-import { useRead } from '../api/reading.ts';
-import { daySeconds, everyPart, isoDay, startOfDay } from '../charts/days.ts';
-import { UsageChart } from '../charts/usage_chart.tsx';
+import { isoDay } from '../charts/days.ts';
 import { csv, download } from '../csv.ts';
 import { bytes, periodText } from '../format.ts';
 import { useSorting, useTypedState } from '../forms/list_state.ts';
 import { now } from '../now.ts';
-import { paths } from '../paths.ts';
+import { addressOf, paths } from '../paths.ts';
 import {
   Badge,
   Button,
@@ -24,9 +21,9 @@ import {
   Stat,
   Table,
 } from '../ui/ui.ts';
-import { byDirection } from '../usage/over_time.tsx';
 import '../style/usage.css';
 import { UsageMeter } from './accounts.tsx';
+import { NetworkOverTime } from './network_usage.tsx';
 
 type AccountUsage = ResponseOf<'admin_list_usage'>[number];
 
@@ -89,7 +86,7 @@ export function UsagePage() {
         {(all) => (
           <>
             <Totals of={all} />
-            <NetworkByDay />
+            <NetworkOverTime />
             <Card>
               <div class="filters">
                 <SearchField
@@ -121,29 +118,6 @@ export function UsagePage() {
 }
 
 const rowsAtOnce = 200;
-const daysShown = 90;
-
-/** The traffic of the whole network, including what is no longer billed to an account. */
-function NetworkByDay() {
-  const to = startOfDay(now.value) + daySeconds;
-  const from = to - daysShown * daySeconds;
-  const history = useRead('admin_get_history', { query: { from, to } });
-  const { starts, series } = useMemo(() => {
-    const rows = (history.data?.points ?? []).map(({ at, up, down }) => ({
-      ...{ day: at, up, down },
-      total: up + down,
-    }));
-    const parts = everyPart({ from: rows[0]?.day ?? from, to }, rows, 'day');
-    return { starts: parts.map(({ start }) => start), series: byDirection(parts) };
-  }, [history.data, from, to]);
-  return (
-    <Card title="By day" note={`The whole network, in up to ${daysShown} days (UTC).`}>
-      <Loaded of={history} what="usage by day">
-        {() => <UsageChart label="Usage by day" by="day" starts={starts} series={series} />}
-      </Loaded>
-    </Card>
-  );
-}
 
 const shareOf = ({ usage, limit }: AccountUsage) => (limit > 0 ? usage / limit : 1);
 
@@ -170,7 +144,11 @@ function Totals({ of }: { of: readonly AccountUsage[] }) {
     <Card>
       <dl class="stats">
         <Stat name="All accounts">{bytes(of.reduce((sum, { usage }) => sum + usage, 0))}</Stat>
-        <Stat name="Over the limit">{over.toLocaleString('en')}</Stat>
+        <Stat name="Over the limit">
+          <Link href={addressOf(paths.operator.accounts, { state: 'over' })}>
+            {over.toLocaleString('en')}
+          </Link>
+        </Stat>
         <Stat name="80% or more">{near.toLocaleString('en')}</Stat>
       </dl>
     </Card>

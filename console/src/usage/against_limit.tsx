@@ -1,12 +1,13 @@
 // The current billing period against its limit: the usage so far, and the forecast.
 import { useMemo } from 'preact/hooks';
 import type { AccountResponse } from '../api/reading.ts';
-import { LineChart, type Lines } from '../charts/line_chart.tsx';
+import { Chart } from '../charts/chart.tsx';
+import { inBytes } from '../charts/units.ts';
 import { bytes, percent, utcDate } from '../format.ts';
 import { now } from '../now.ts';
 import { Card } from '../ui/ui.ts';
 import { forecast } from './forecast.ts';
-import { type PeriodPoints, periodPoints } from './period_points.ts';
+import { periodPoints } from './period_points.ts';
 import type { Report } from './report.ts';
 
 interface AgainstLimitProps {
@@ -19,10 +20,10 @@ export function AgainstLimit({ contract, report }: AgainstLimitProps) {
   const { period } = contract;
   // Whole minutes: a line shows no more, and is not drawn again for less.
   const minute = Math.floor(now.value / 60) * 60;
-  const { ahead, lines } = useMemo(() => {
+  const { ahead, points } = useMemo(() => {
     const days = report.rows.map(({ day = 0, total }) => ({ day, total }));
     const ahead = forecast({ contract, days, now: minute });
-    return { ahead, lines: linesOf(periodPoints({ period, days, now: minute, ahead })) };
+    return { ahead, points: periodPoints({ period, days, now: minute, ahead }) };
   }, [contract, report, minute]);
   const soFar = `${bytes(period.usage)} of ${bytes(period.limit)} used`;
   const to = ahead ? `, on track for ${bytes(ahead.usage)} by ${utcDate(period.end)}` : '';
@@ -32,24 +33,25 @@ export function AgainstLimit({ contract, report }: AgainstLimitProps) {
   const sentence = `${soFar}${to}${part}.${reached === undefined ? '' : ` The limit would be reached on ${utcDate(reached)}.`}`;
   return (
     <Card title="Usage vs. limit" note={sentence}>
-      <LineChart label={sentence} of={lines} value={bytes} time={utcDate} />
+      <Chart
+        title="Usage vs. limit"
+        span={{ from: period.start, to: period.end }}
+        starts={points.times}
+        seconds={0}
+        series={[
+          { name: 'Used', color: '--series-0', mark: 'line', values: points.used },
+          {
+            name: 'Projected',
+            color: '--series-2',
+            mark: 'line',
+            isDashed: true,
+            values: points.projected,
+          },
+        ]}
+        limit={period.limit}
+        unit={inBytes}
+        empty="No traffic yet in this period."
+      />
     </Card>
   );
-}
-
-/** A limit this many times above usage is not drawn: it would flatten the line, if there is one. */
-const reach = 4;
-
-function linesOf({ times, used, projected, limit }: PeriodPoints): Lines {
-  const max = Math.max(0, ...[...used, ...projected].map((value) => value ?? 0));
-  const lines = [
-    { name: 'Used', variable: '--series-0', values: used },
-    { name: 'Projected', variable: '--series-2', values: projected, isDashed: true },
-  ];
-  const isInReach = max === 0 || limit <= reach * max;
-  const values = times.map(() => limit);
-  return {
-    times,
-    lines: isInReach ? [...lines, { name: 'Limit', variable: '--series-5', values }] : lines,
-  };
 }

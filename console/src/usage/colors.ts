@@ -3,17 +3,17 @@
 
 /** The colours --series-0 to --series-5; --series-6 is that of all other servers. */
 const ownColors = 6;
-export const colorOfOthers = 6;
+export const colorOfOthers = '--series-6';
 
-/** The number of a colour for each server: its own, or if that is in use, the next free one. */
-export function colorsOf(servers: readonly string[]): Map<string, number> {
-  const colors = new Map<string, number>();
+/** The colour of each server: its own, or if that is in use, the next free one. */
+export function colorsOf(servers: readonly string[]): Map<string, string> {
+  const colors = new Map<string, string>();
   const usedColors = new Set<number>();
   for (const name of servers.toSorted()) {
     let color = hashOf(name) % ownColors;
     while (usedColors.has(color) && usedColors.size < ownColors) color = (color + 1) % ownColors;
     usedColors.add(color);
-    colors.set(name, color);
+    colors.set(name, `--series-${color}`);
   }
   return colors;
 }

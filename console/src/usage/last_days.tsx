@@ -1,34 +1,52 @@
-// The usage of the last thirty days through one server, or by one user.
+// The usage through one server, or by one user, in the last days or any time range.
 import { Link } from 'wouter-preact';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import { daysBack } from '../charts/days.ts';
-import { now } from '../now.ts';
+import { daySeconds } from '../charts/days.ts';
+import { SpanFields, useSpan } from '../charts/span_fields.tsx';
 import { addressOf } from '../paths.ts';
 import '../style/usage.css';
-import { Card, Empty, Loaded } from '../ui/ui.ts';
+import { Loaded } from '../ui/ui.ts';
 import { OverTimeCard } from './over_time.tsx';
 
 export function LastDays({ of }: { of: { server: string } | { user: string } }) {
   const scope = useScope();
-  const query = { from: daysBack(now.value, 30), ...of };
-  const usage = useReadIn(scope, 'get_usage', { query: { ...query, by: 'day' } });
+  const chosen = useSpan({
+    names: ['day', 'week', 'month', 'quarter', 'own'],
+    standard: 'month',
+    grain: daySeconds,
+  });
+  const { span, before, wrong } = chosen;
+  const query = { ...span, ...of };
+  const usage = useReadIn(
+    scope,
+    'get_usage',
+    { query: { ...query, by: 'day' } },
+    { enabled: span !== undefined },
+  );
   return (
     <Loaded of={usage} what="its usage">
-      {(report) =>
-        report.total > 0 ? (
-          <>
-            <OverTimeCard report={report} query={query} servers={[]} />
-            <p>
-              <Link href={addressOf(scope.paths.usage, of)}>Other days, and usage in detail</Link>
+      {(report) => (
+        <>
+          <OverTimeCard
+            report={report}
+            query={query}
+            span={span ?? report}
+            before={before}
+            servers={[]}
+          >
+            <div class="filters">
+              <SpanFields of={chosen} />
+            </div>
+            <p class="fault" role="alert">
+              {wrong}
             </p>
-          </>
-        ) : (
-          <Card title="By day">
-            <Empty title="No traffic in the last 30 days" />
-          </Card>
-        )
-      }
+          </OverTimeCard>
+          <p>
+            <Link href={addressOf(scope.paths.usage, of)}>Usage in detail</Link>
+          </p>
+        </>
+      )}
     </Loaded>
   );
 }

@@ -1,23 +1,20 @@
 // Usage by day or hour: as a chart, a table and a file.
+import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { useAddressField, useAddressState } from '../address.ts';
+import { useAddressField } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import { daySeconds, everyPart, type Part, type UsageOfPart, writtenPart } from '../charts/days.ts';
-import { type Series, UsageChart } from '../charts/usage_chart.tsx';
+import { bucketFor } from '../charts/axis.ts';
+import { Chart } from '../charts/chart.tsx';
+import { daySeconds, everyPart, type Part, partSeconds, type UsageOfPart } from '../charts/days.ts';
+import type { Series } from '../charts/marks.ts';
+import { csvOf } from '../charts/numbers.ts';
+import type { Span } from '../charts/span.ts';
+import { inBytes } from '../charts/units.ts';
+import { useWidth } from '../charts/width.ts';
 import { csv, download } from '../csv.ts';
-import { columnBytes } from '../format.ts';
 import { now } from '../now.ts';
-import {
-  Button,
-  Card,
-  type Column,
-  Loaded,
-  optionsIn,
-  SelectField,
-  Table,
-  together,
-} from '../ui/ui.ts';
+import { Button, Card, Loaded, optionsIn, SelectField, together } from '../ui/ui.ts';
 import { colorOfOthers, colorsOf } from './colors.ts';
 import { fileName, type Report, type ReportQuery } from './report.ts';
 
@@ -28,46 +25,73 @@ interface OverTimeCardProps {
   /** By day. */
   report: Report;
   query: ReportQuery;
+  /** The axis of the chart; it may end after the report. */
+  span: Span;
+  /** To compare with. */
+  before?: Span | undefined;
   /** Names of servers, the most traffic first. */
   servers: readonly string[];
+  /** Fields above the chart. */
+  children?: ComponentChildren;
 }
 
-export function OverTimeCard({ report: daily, query, servers }: OverTimeCardProps) {
-  const { account } = useScope();
+/** Fewer pixels are too few for a bar. */
+const pixelsOfBar = 5;
+
+export function OverTimeCard(props: OverTimeCardProps) {
+  const { report: daily, query, span, before, servers, children } = props;
+  const scope = useScope();
+  const [box, pixels] = useWidth<HTMLDivElement>();
   const split = useAddressField('split', 'direction');
-  const [numbers, setNumbers] = useAddressState('numbers');
   const bySplit = split.value === 'server' && servers.length > 1;
   const each = useAddressField('each', 'day');
   const hasHours = canTellHours(daily);
-  const by: Part = hasHours && each.value === 'hour' ? 'hour' : 'day';
-  const hourlyQuery = { query: { ...query, by: 'hour' as const } };
-  const hourly = useReadIn(useScope(), 'get_usage', hourlyQuery, { enabled: by === 'hour' });
+  const isShort = span.to - span.from <= 2 * daySeconds;
+  const by: Part = hasHours && (isShort || each.value === 'hour') ? 'hour' : 'day';
+  const seconds = bucketFor(span, pixels || 1000, {
+    narrowest: partSeconds[by],
+    pixelsOfBucket: pixelsOfBar,
+  });
+  const ofHours = { enabled: by === 'hour' };
+  const hourly = useReadIn(scope, 'get_usage', { query: { ...query, by: 'hour' } }, ofHours);
+  const earlier = useReadIn(
+    scope,
+    'get_usage',
+    { query: { ...query, ...before, by } },
+    { enabled: before !== undefined },
+  );
   const report = by === 'hour' ? hourly.data : daily;
-  const parts = useMemo(() => (report ? everyPart(report, report.rows, by) : []), [report, by]);
+  const parts = useMemo(
+    () => (report ? everyPart(span, report.rows, by, seconds) : []),
+    [report, by, seconds, span.from, span.to],
+  );
   const starts = useMemo(() => parts.map(({ start }) => start), [parts]);
   const top = bySplit ? servers.slice(0, maxServers) : [];
-  const { ofServers, reads } = usePartsOfServers(top, query, parts, by);
-  const shown = together([...(by === 'hour' ? [hourly] : []), ...reads]);
+  const { ofServers, reads } = usePartsOfServers(top, query, span, by, seconds);
+  const shown = together([
+    ...(by === 'hour' ? [hourly] : []),
+    ...(before ? [earlier] : []),
+    ...reads,
+  ]);
   const series = useMemo(
-    () => (bySplit ? withOthers(ofServers, parts) : byDirection(parts)),
-    [bySplit, ofServers, parts],
+    () => [
+      ...(bySplit ? withOthers(ofServers, parts) : byDirection(parts)),
+      ...previousOf(before && earlier.data, before, parts.length, by, seconds),
+    ],
+    [bySplit, ofServers, parts, earlier.data, before?.from, before?.to],
   );
   const save = () => {
-    const header = [by, ...series.map(({ name }) => `${name}_bytes`.toLowerCase()), 'total_bytes'];
-    const rows = parts.map(({ start, total }, at) => [
-      isoPart(start, by),
-      ...series.map(({ values }) => values[at] ?? 0),
-      total,
-    ]);
-    download(fileName(account, daily, by === 'hour' ? 'hour' : ''), csv(header, rows));
+    const { header, rows } = csvOf({ starts, seconds, series, unit: inBytes });
+    download(fileName(scope.account, daily, by === 'hour' ? 'hour' : ''), csv(header, rows));
   };
+  const name = seconds > daySeconds ? 'By week' : seconds === daySeconds ? 'By day' : 'By hour';
   return (
     <Card
-      title={by === 'day' ? 'By day' : 'By hour'}
-      note={by === 'day' ? 'Days are UTC, from midnight to midnight.' : 'Hours are UTC.'}
+      title={name}
+      note="Times are UTC."
       actions={
         <>
-          {hasHours && (
+          {hasHours && !isShort && (
             <div class="split">
               <SelectField
                 label="Each bar"
@@ -87,33 +111,44 @@ export function OverTimeCard({ report: daily, query, servers }: OverTimeCardProp
             </div>
           )}
           <Button icon="download" disabled={!shown.data} onClick={save}>
-            Download CSV<span class="visually-hidden"> by {by}</span>
+            Download CSV<span class="visually-hidden"> {name.toLowerCase()}</span>
           </Button>
         </>
       }
     >
-      <Loaded of={shown} what={`usage by ${by}`}>
-        {() => (
-          <>
-            <UsageChart label={`Usage by ${by}`} by={by} starts={starts} series={series} />
-            <details
-              class="numbers"
-              open={numbers !== ''}
-              onToggle={({ currentTarget }) => setNumbers(currentTarget.open ? 'shown' : '')}
-            >
-              <summary>Show as table</summary>
-              <Table
-                caption={`Usage by ${by}, UTC`}
-                rows={parts.toReversed()}
-                keyOf={({ start }) => start}
-                columns={columnsOf(series, parts, by)}
-              />
-            </details>
-          </>
-        )}
-      </Loaded>
+      {children}
+      <div ref={box}>
+        <Loaded of={shown} what={`usage by ${by}`}>
+          {() => (
+            <Chart
+              title="Usage over time"
+              span={span}
+              starts={starts}
+              seconds={seconds}
+              series={series}
+              unit={inBytes}
+              empty="No traffic in this time range."
+              heightPixels={300}
+            />
+          )}
+        </Loaded>
+      </div>
     </Card>
   );
+}
+
+/** The total in the same bucket of the period before. */
+function previousOf(
+  report: Report | undefined,
+  before: Span | undefined,
+  count: number,
+  by: Part,
+  seconds: number,
+): Series[] {
+  if (!report || !before) return [];
+  const totals = everyPart(before, report.rows, by, seconds).map(({ total }) => total);
+  const values = Array.from({ length: count }, (_, at) => totals[at] ?? null);
+  return [{ name: 'Previous period', color: '--text-soft', mark: 'line', isDashed: true, values }];
 }
 
 /** Hours are stored for a while only, and a bar for each hour of a month would be too small. */
@@ -125,36 +160,13 @@ function canTellHours({ from, to }: Pick<Report, 'from' | 'to'>): boolean {
   return isShort && from > now.value - hoursKeptSeconds;
 }
 
-/** "2026-11-21", and of an hour "2026-11-21T14:00Z". */
-function isoPart(start: number, by: Part): string {
-  const iso = new Date(start * 1000).toISOString();
-  return by === 'day' ? iso.slice(0, 10) : `${iso.slice(0, 16)}Z`;
-}
-
-function columnsOf(
-  series: readonly Series[],
-  parts: readonly UsageOfPart[],
-  by: Part,
-): Array<Column<UsageOfPart>> {
-  const positions = new Map(parts.map(({ start }, at) => [start, at]));
-  return [
-    {
-      heading: by === 'day' ? 'Day' : 'Hour',
-      cell: ({ start }) => writtenPart(start, by),
-      names: true,
-    },
-    ...series.map(({ name, values }) => ({
-      heading: name,
-      numeric: true,
-      cell: ({ start }: UsageOfPart) => columnBytes(values[positions.get(start) ?? 0] ?? 0),
-    })),
-    { heading: 'Total', numeric: true, cell: ({ total }) => columnBytes(total) },
-  ];
-}
+/** Buckets of the future have no value. */
+export const pastValues = (parts: readonly UsageOfPart[], of: (part: UsageOfPart) => number) =>
+  parts.map((part) => (part.start > now.peek() ? null : of(part)));
 
 export const byDirection = (parts: readonly UsageOfPart[]): Series[] => [
-  { name: 'Down', values: parts.map(({ down }) => down) },
-  { name: 'Up', values: parts.map(({ up }) => up) },
+  { name: 'Down', color: '--series-0', mark: 'bar', values: pastValues(parts, ({ down }) => down) },
+  { name: 'Up', color: '--series-1', mark: 'bar', values: pastValues(parts, ({ up }) => up) },
 ];
 
 /** Adds a series for the rest, of other servers. */
@@ -163,7 +175,7 @@ function withOthers(series: readonly Series[], parts: readonly UsageOfPart[]): S
     Math.max(0, total - series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0)),
   );
   return rest.some((value) => value > 0)
-    ? [...series, { name: 'Others', values: rest, color: colorOfOthers }]
+    ? [...series, { name: 'Others', values: rest, color: colorOfOthers, mark: 'bar' }]
     : [...series];
 }
 
@@ -173,8 +185,9 @@ function withOthers(series: readonly Series[], parts: readonly UsageOfPart[]): S
 function usePartsOfServers(
   servers: readonly string[],
   query: ReportQuery,
-  parts: readonly UsageOfPart[],
+  span: Span,
   by: Part,
+  seconds: number,
 ) {
   const scope = useScope();
   // Always the same number, since hooks are identified by their order.
@@ -190,11 +203,11 @@ function usePartsOfServers(
   const reads = slots.slice(0, servers.length);
   const ofServers = useMemo(() => {
     const colors = colorsOf(servers);
-    return servers.map((name, at) => {
-      const totals = new Map(reads[at]?.data?.rows.map((row) => [row[by], row.total]));
-      const values = parts.map(({ start }) => totals.get(start) ?? 0);
-      return { name, values, color: colors.get(name) ?? 0 };
+    return servers.map((name, at): Series => {
+      const parts = everyPart(span, reads[at]?.data?.rows ?? [], by, seconds);
+      const values = pastValues(parts, ({ total }) => total);
+      return { name, values, color: colors.get(name) ?? colorOfOthers, mark: 'bar' };
     });
-  }, [parts, by, ...slots.map(({ data }) => data), servers.join(' ')]);
+  }, [span.from, span.to, by, seconds, ...slots.map(({ data }) => data), servers.join(' ')]);
   return { ofServers, reads };
 }

@@ -5,33 +5,45 @@ import { useAddressStates } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { daySeconds, everyPart, isoDay, writtenDay } from '../charts/days.ts';
+import { changeInWords } from '../charts/span.ts';
+import { useSpan } from '../charts/span_fields.tsx';
 import { bytes, count } from '../format.ts';
-import { now } from '../now.ts';
-import { Card, isOneOf, Loaded, Page, Stat, together, Unread } from '../ui/ui.ts';
+import { Card, Loaded, Page, Stat, together, Unread } from '../ui/ui.ts';
 import { AgainstLimit } from './against_limit.tsx';
-import { FilterFields, type Filters } from './filters.tsx';
+import { FilterFields } from './filters.tsx';
 import { OverTimeCard } from './over_time.tsx';
 import type { Report } from './report.ts';
 import { SharesCard } from './shares_card.tsx';
-import { type Span, spanNames, spanOf } from './span.ts';
 
 export function UsagePage() {
   const scope = useScope();
-  const [filters, change] = useFilters();
+  const [filters, change] = useAddressStates({ server: '', user: '' });
   const contract = useReadIn(scope, 'get_contract', {});
-  const { start, earlier_periods: earlier = [] } = contract.data ?? {};
-  const requestedSpan = spanOf(filters.choice, now.value, start, earlier);
-  const isWrong = 'wrong' in requestedSpan;
-  const span: Span = isWrong ? {} : requestedSpan;
+  const { start, period, earlier_periods: earlier } = contract.data ?? {};
+  const chosen = useSpan({
+    names: ['day', 'week', 'month', 'quarter', 'year', 'own'],
+    standard: 'period',
+    grain: daySeconds,
+    periods: { ...(start !== undefined && { start, period, earlier }) },
+  });
+  const isPeriod = chosen.choice.name === 'period';
   const { server, user } = filters;
-  const isWholePeriod = filters.choice.name === 'period' && !server && !user;
-  const enabled = { enabled: !isWrong };
+  const isWholePeriod = isPeriod && !server && !user;
+  const enabled = { enabled: isPeriod || chosen.span !== undefined };
+  // The server knows best which hours count for the current period.
+  const span = isPeriod ? {} : chosen.span;
   const query = {
     ...span,
     ...(server !== '' && { server }),
     ...(user !== '' && { user }),
   };
   const days = useReadIn(scope, 'get_usage', { query: { ...query, by: 'day' } }, enabled);
+  const before = useReadIn(
+    scope,
+    'get_usage',
+    { query: { ...query, ...chosen.before, by: 'day' } },
+    { enabled: chosen.before !== undefined },
+  );
   const byServer = useReadIn(scope, 'get_usage', { query: { ...query, by: 'server' } }, enabled);
   const byUser = useReadIn(scope, 'get_usage', { query: { ...query, by: 'user' } }, enabled);
   // Not filtered, so that the options do not shrink to the selected ones.
@@ -40,26 +52,37 @@ export function UsagePage() {
   return (
     <Page note="Traffic of the account, counted hourly. Days are UTC.">
       <FilterFields
+        span={chosen}
         filters={filters}
         onChange={change}
         servers={namesIn(allServers.data, 'server')}
         users={namesIn(allUsers.data, 'user')}
-        now={now.value}
-        earlier={earlier}
-        start={start}
       />
-      <Unread of={together<unknown>([contract, allServers, allUsers])} what="all filters" />
+      <Unread
+        of={together<unknown>([contract, allServers, allUsers, ...(chosen.before ? [before] : [])])}
+        what="all filters"
+      />
       <p class="fault" role="alert">
-        {isWrong && requestedSpan.wrong}
+        {chosen.wrong}
       </p>
       <Loaded of={days} what="usage">
         {(report) => (
-          <div class={`stack usage${days.isPlaceholderData || isWrong ? ' stale' : ''}`}>
-            <Totals report={report} />
+          <div class={`stack usage${days.isPlaceholderData || chosen.wrong ? ' stale' : ''}`}>
+            <Totals
+              report={report}
+              before={chosen.before && before.data}
+              onDay={(day) => chosen.change({ span: 'own', first: day, last: day })}
+            />
             {isWholePeriod && contract.data && (
               <AgainstLimit contract={contract.data} report={report} />
             )}
-            <OverTimeCard report={report} query={query} servers={bySize(byServer.data)} />
+            <OverTimeCard
+              report={report}
+              query={query}
+              span={chosen.span ?? report}
+              before={chosen.before}
+              servers={bySize(byServer.data)}
+            />
           </div>
         )}
       </Loaded>
@@ -80,30 +103,6 @@ export function UsagePage() {
   );
 }
 
-/** The filters in the address; custom dates are spelled out, so that a link keeps its days. */
-function useFilters(): [Filters, (changes: Partial<Filters>) => void] {
-  const [{ days, first, last, server, user }, change] = useAddressStates({
-    days: 'period',
-    first: '',
-    last: '',
-    server: '',
-    user: '',
-  });
-  const isKnown = isOneOf(spanNames, days) || days.startsWith('period:');
-  const choice = { name: isKnown ? days : 'period', first, last };
-  const set = ({ choice, ...changes }: Partial<Filters>) => {
-    const { name, ...ownDates } = choice ?? {};
-    const week = { first: isoDay(now.value - 6 * daySeconds), last: isoDay(now.value) };
-    const dates = name === 'own' && !first && !last ? week : ownDates;
-    change({
-      ...changes,
-      ...(name && { days: name }),
-      ...(name === 'own' ? dates : name && { first: '', last: '' }),
-    });
-  };
-  return [{ choice, server, user }, set];
-}
-
 function namesIn(report: Report | undefined, by: 'server' | 'user'): string[] {
   return (report?.rows ?? []).flatMap((row) => row[by] ?? []);
 }
@@ -114,23 +113,53 @@ function bySize(report: Report | undefined): string[] {
     .flatMap(({ server }) => server ?? []);
 }
 
-function Totals({ report }: { report: Report }) {
+interface TotalsProps {
+  report: Report;
+  before: Report | undefined;
+  /** Shows this day alone, as `2026-11-21`. */
+  onDay: (day: string) => void;
+}
+
+function Totals({ report, before, onDay }: TotalsProps) {
   const days = everyPart(report, report.rows, 'day');
   const busiest = days.reduce((max, day) => (day.total > max.total ? day : max));
+  const dates = `${writtenDay(report.from)} to ${writtenDay(report.to - 1)}`;
   return (
     <Card>
       <dl class="stats">
-        <Stat name="Total" note={`${writtenDay(report.from)} to ${writtenDay(report.to - 1)}`}>
+        <Stat name="Total" note={before ? changeInWords(report.total, before.total) : dates}>
           {bytes(report.total)}
         </Stat>
-        <Stat name="Down">{bytes(report.down)}</Stat>
-        <Stat name="Up">{bytes(report.up)}</Stat>
-        <Stat name="Daily average" note={count(days.length, 'day')}>
-          {bytes(report.total / days.length)}
+        <Stat name="Down" note={before && changeInWords(report.down, before.down)}>
+          {bytes(report.down)}
         </Stat>
-        <Stat name="Busiest day" note={busiest.total > 0 ? writtenDay(busiest.start) : undefined}>
-          {bytes(busiest.total)}
+        <Stat name="Up" note={before && changeInWords(report.up, before.up)}>
+          {bytes(report.up)}
         </Stat>
+        {days.length > 2 && (
+          <>
+            <Stat name="Daily average" note={count(days.length, 'day')}>
+              {bytes(report.total / days.length)}
+            </Stat>
+            <Stat
+              name="Busiest day"
+              note={
+                busiest.total > 0 && (
+                  <button
+                    type="button"
+                    class="text-button"
+                    onClick={() => onDay(isoDay(busiest.start))}
+                  >
+                    <span class="visually-hidden">Show only </span>
+                    {writtenDay(busiest.start)}
+                  </button>
+                )
+              }
+            >
+              {bytes(busiest.total)}
+            </Stat>
+          </>
+        )}
       </dl>
     </Card>
   );

@@ -172,6 +172,29 @@ export function hoursByServer(
   );
 }
 
+export interface NetworkBytes {
+  account_id: number;
+  server_id: number;
+  /** The start of the hour or (UTC) day. */
+  at: number;
+  bytes: number;
+}
+
+/** The bytes of these accounts in from <= hour < to, by server and steps of so many seconds. */
+export function bytesOfAccounts(
+  db: Reader,
+  account_ids: readonly number[],
+  { from, to, step }: { from: number; to: number; step: number },
+): Promise<NetworkBytes[]> {
+  const { sql, ids } = idCondition('account_id', account_ids, 3);
+  return db.all(
+    `select account_id, server_id, hour - hour % ${step} as at, sum(cast(bytes as double precision)) as bytes
+     from usage_server_hours where ${sql} and hour >= $1 and hour < $2
+     group by account_id, server_id, hour - hour % ${step}`,
+    [from, to, ...ids],
+  );
+}
+
 export async function hasUsage(db: Reader, account_id: number): Promise<boolean> {
   return (
     (await db.one('select bytes from usage_periods where account_id = $1 limit 1', [

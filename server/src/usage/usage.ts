@@ -6,6 +6,7 @@ import { hourOf, periodAt } from '../values/periods.ts';
 import * as store from './store.ts';
 import { safeBytes } from './store.ts';
 
+export { bytesOverTime, largestParts } from './over_time.ts';
 export { UsageRollUp } from './roll_up.ts';
 export type { UsageBucket } from './store.ts';
 export { claimBatch, hasUsage, removeOldJournals, safeBytes, sumSlices } from './store.ts';

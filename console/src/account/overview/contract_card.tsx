@@ -4,7 +4,7 @@ import { usePages } from '../../api/paging.ts';
 import { Share } from '../../charts/share.tsx';
 import { count, date } from '../../format.ts';
 import { now } from '../../now.ts';
-import { paths } from '../../paths.ts';
+import { addressOf, paths } from '../../paths.ts';
 import { Until } from '../../relative_time.tsx';
 import { Badge, Card, Loaded, Stat, Table } from '../../ui/ui.ts';
 import { contractState } from './contract_state.ts';
@@ -54,12 +54,21 @@ export function TopServers({ linksToServers }: { linksToServers: boolean }) {
               rows={top}
               keyOf={({ server }) => server}
               columns={[
-                { heading: 'Server', cell: ({ server }) => server, names: true },
+                {
+                  heading: 'Server',
+                  names: true,
+                  cell: ({ server }) =>
+                    linksToServers ? <Link href={paths.server(server)}>{server}</Link> : server,
+                },
                 { heading: 'Place', cell: ({ title }) => title },
                 {
                   heading: 'Usage',
                   numeric: true,
-                  cell: ({ bytes }) => <Share value={bytes} max={maxBytes} />,
+                  cell: ({ server, bytes }) => (
+                    <Link href={addressOf(paths.usage, { server })}>
+                      <Share value={bytes} max={maxBytes} />
+                    </Link>
+                  ),
                 },
               ]}
             />

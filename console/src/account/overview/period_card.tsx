@@ -1,13 +1,16 @@
 // The current billing period: the usage and its limit, the forecast, and the last thirty days.
+import { useMemo } from 'preact/hooks';
 import { Link } from 'wouter-preact';
+import { Chart } from '../../charts/chart.tsx';
 import { daySeconds, everyPart, writtenDay } from '../../charts/days.ts';
-import { Spark } from '../../charts/spark.tsx';
+import type { Series } from '../../charts/marks.ts';
+import { inBytes } from '../../charts/units.ts';
 import { bytes, count, percent, periodText, utcDate } from '../../format.ts';
 import { now } from '../../now.ts';
 import { paths } from '../../paths.ts';
 import { Time, Until } from '../../relative_time.tsx';
 import { Card, Meter } from '../../ui/ui.ts';
-import { type Overview, sparkDays } from './use_overview.ts';
+import { chartedDays, type Overview } from './use_overview.ts';
 
 type Contract = NonNullable<Overview['contract']>;
 
@@ -30,7 +33,10 @@ export function PeriodCard({ contract, forecast, month }: PeriodCardProps) {
     >
       <div class="stack-tight">
         <p class="figure">
-          <strong>{bytes(usage)}</strong> of {bytes(limit)}
+          <Link href={paths.usage}>
+            <strong>{bytes(usage)}</strong>
+          </Link>{' '}
+          of {bytes(limit)}
           <span class="note"> · {percent(share)}</span>
         </p>
         <Meter
@@ -84,22 +90,28 @@ function ForecastLines({
 }
 
 function LastDays({ month }: { month: NonNullable<Overview['month']> }) {
-  const days = everyPart(month, month.rows, 'day');
-  const busiest = days.reduce((max, day) => (day.total > max.total ? day : max));
+  const { parts, starts, series } = useMemo(() => {
+    const parts = everyPart(month, month.rows, 'day');
+    const values = parts.map(({ total }) => total);
+    const series: Series[] = [{ name: 'Usage', color: '--series-0', mark: 'bar', values }];
+    return { parts, starts: parts.map(({ start }) => start), series };
+  }, [month]);
+  const busiest = parts.reduce((max, day) => (day.total > max.total ? day : max));
   const busiestText =
     busiest.total > 0 ? `; most on ${writtenDay(busiest.start)}: ${bytes(busiest.total)}` : '';
-  const text = `${bytes(month.total)} in the last ${sparkDays} days${busiestText}.`;
   return (
-    <figure class="stack-tight">
-      <Spark
-        label={`Usage by day. ${text}`}
-        bars={days.map(({ start, total }) => ({
-          key: start,
-          value: total,
-          title: `${writtenDay(start)}: ${bytes(total)}`,
-        }))}
+    <div class="stack-tight">
+      <Chart
+        title="Usage by day"
+        span={{ from: starts[0] ?? month.from, to: (starts.at(-1) ?? month.to) + daySeconds }}
+        starts={starts}
+        seconds={daySeconds}
+        series={series}
+        unit={inBytes}
+        empty="No traffic in these days."
+        heightPixels={140}
       />
-      <figcaption class="note">{text}</figcaption>
-    </figure>
+      <p class="note">{`${bytes(month.total)} in the last ${chartedDays} days${busiestText}.`}</p>
+    </div>
   );
 }

@@ -12,7 +12,7 @@ import { forecast } from '../../usage/forecast.ts';
 import { attention } from './attention.ts';
 import type { Need } from './known.ts';
 
-export const sparkDays = 30;
+export const chartedDays = 30;
 
 export type Overview = ReturnType<typeof useOverview>;
 
@@ -25,7 +25,7 @@ export function useOverview() {
     period: useRead('console_get_usage', { query: { by: 'day' } }, { enabled: admin || billing }),
     month: useRead(
       'console_get_usage',
-      { query: { by: 'day', from: daysBack(now.value, sparkDays) } },
+      { query: { by: 'day', from: daysBack(now.value, chartedDays) } },
       { enabled: admin || billing },
     ),
   };

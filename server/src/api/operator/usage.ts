@@ -1,12 +1,17 @@
-// /admin/usage: how much of its limit each account has used.
+// /admin/usage: how much of its limit each account has used, and who used how much over time.
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { pageOfAccounts } from '../../accounts/accounts.ts';
+import { pageOfAccounts, requireAccount } from '../../accounts/accounts.ts';
+import { networkVersion } from '../../changes/changes.ts';
 import type { Context } from '../../context.ts';
-import { Integer, Named, Strict, Timestamp } from '../../http/fields.ts';
-import { limitIn, PageQuery, pageOf } from '../../http/paging.ts';
-import { periodUsage } from '../../usage/usage.ts';
-import { periodAt } from '../../values/periods.ts';
+import type { Reader } from '../../db/database.ts';
+import { invalidField } from '../../errors.ts';
+import { Digits, Integer, Named, OneOf, Strict, Timestamp } from '../../http/fields.ts';
+import { limitIn, PageQuery, pageOf, timeIn, wholeIn } from '../../http/paging.ts';
+import { findServer } from '../../servers/servers.ts';
+import { bytesOverTime, largestParts, nextHour, periodUsage } from '../../usage/usage.ts';
+import { hourOf, periodAt } from '../../values/periods.ts';
+import { LongReads } from '../long_reads.ts';
 import { operatorRoute } from './route.ts';
 
 const AccountUsage = Named('AccountUsage', {
@@ -20,7 +25,80 @@ const AccountUsage = Named('AccountUsage', {
   over_limit: Type.Boolean({ description: 'Whether the limit is used up.' }),
 });
 
+const daySeconds = 86_400;
+const maxSpanDays = 92;
+const maxSpanByHourDays = 8;
+const maxParts = 20;
+
+const OverTimeQuery = Strict({
+  from: Type.Optional(
+    Digits('Epoch seconds, counted from its full hour on; 30 days before `to` when omitted.'),
+  ),
+  to: Type.Optional(Digits('Epoch seconds; now when omitted.')),
+  by: OneOf(['account', 'server'], 'Whose usage the parts are.'),
+  each: Type.Optional(OneOf(['hour', 'day'], 'The width of a step; a day (UTC) when omitted.')),
+  parts: Type.Optional(
+    Digits(
+      `How many accounts or servers have parts of their own: 1 to ${maxParts}, 6 when omitted.`,
+      1,
+      maxParts,
+    ),
+  ),
+});
+const UsageOverTime = Named('UsageOverTime', {
+  from: Timestamp('Hours from here on are counted.'),
+  to: Timestamp('Hours before here are counted.'),
+  by: Type.String({ description: 'What the parts are.' }),
+  step: Integer('Width of a step in seconds: 3600 or 86400.'),
+  parts: Type.Array(
+    Strict({
+      name: Type.Union([Type.String(), Type.Null()], {
+        description: 'Of the account or server, #id of a removed one; null: all others together.',
+      }),
+      total: Integer('Bytes in both directions.'),
+      steps: Type.Array(
+        Strict({
+          at: Timestamp('Start of the hour or day.'),
+          bytes: Integer('Bytes in both directions.'),
+        }),
+        { description: 'In order of time. Steps without traffic are left out.' },
+      ),
+    }),
+    { description: 'The most usage first; then the others, if there are any.' },
+  ),
+});
+
 export function networkUsageRoutes(app: FastifyInstance, ctx: Context): void {
+  const longReads = new LongReads(ctx.db);
+  operatorRoute(app, 'Operator: usage')('GET /admin/usage/over_time', {
+    summary: 'Usage over time, split by account or server',
+    description: `As it is billed. At most ${maxSpanDays} days, or ${maxSpanByHourDays} by hour; hours that were rolled up are not in it.`,
+    query: OverTimeQuery,
+    answer: UsageOverTime,
+    handle: async ({ query }) => {
+      const { by, each = 'day' } = query;
+      const to = timeIn('to', query.to, nextHour(ctx.clock.now()));
+      const requestedFrom = timeIn('from', query.from, Math.max(0, to - 30 * daySeconds));
+      if (requestedFrom >= to)
+        throw invalidField('from', `${requestedFrom} is not before to, ${to}.`);
+      const from = hourOf(requestedFrom);
+      const maxDays = each === 'day' ? maxSpanDays : maxSpanByHourDays;
+      if (to - from > maxDays * daySeconds) {
+        throw invalidField('from', `is more than ${maxDays} days before to.`);
+      }
+      const step = each === 'day' ? daySeconds : 3600;
+      const parts = await longReads.collect(
+        networkVersion,
+        (db) => bytesOverTime(db, accountPages(db), { from, to, step }),
+        (slices) => largestParts(slices, by, wholeIn('parts', query.parts, 6, 1, maxParts)),
+      );
+      const named = parts.map(async ({ id, ...part }) => ({
+        name: id === null ? null : await nameOf(ctx.db, by, id),
+        ...part,
+      }));
+      return { from, to, by, step, parts: await Promise.all(named) };
+    },
+  });
   operatorRoute(app, 'Operator: usage')('GET /admin/usage', {
     summary: 'Usage of all accounts in their running billing periods',
     query: Strict(PageQuery),
@@ -44,4 +122,22 @@ export function networkUsageRoutes(app: FastifyInstance, ctx: Context): void {
       return Promise.all(rows);
     },
   });
+}
+
+/** So many accounts are read in one turn of the event loop. */
+const accountsOfSlice = 20;
+
+/** The ids of all accounts, a page at a time. */
+async function* accountPages(db: Reader) {
+  for (let after = '', isLast = false; !isLast; ) {
+    const page = await pageOfAccounts(db, after, accountsOfSlice);
+    isLast = page.length < accountsOfSlice;
+    after = page.at(-1)?.name ?? '';
+    yield { account_ids: page.map(({ id }) => id), isLast };
+  }
+}
+
+async function nameOf(db: Reader, by: 'account' | 'server', id: number): Promise<string> {
+  if (by === 'account') return (await requireAccount(db, id)).name;
+  return (await findServer(db, id))?.name ?? `#${id}`;
 }

@@ -1,0 +1,102 @@
+// The fields for a time range, and for a comparison with the one before: all in the address.
+import { useAddressStates } from '../address.ts';
+import { periodText } from '../format.ts';
+import { now } from '../now.ts';
+import { CheckField, DateField, optionsIn, SelectField } from '../ui/ui.ts';
+import { daySeconds, isoDay } from './days.ts';
+import {
+  type Choice,
+  nameOfPeriod,
+  type Period,
+  type Span,
+  type SpanName,
+  spanBefore,
+  spanNames,
+  spanOf,
+} from './span.ts';
+
+interface Offered {
+  names: readonly SpanName[];
+  /** The choice of an address that has none. */
+  standard: SpanName | 'period';
+  /** See `spanOf`. */
+  grain: number;
+  /** Of an account: when its counting began, and its billing periods, once known. */
+  periods?: { start?: number; period?: Period; earlier?: readonly Period[] };
+}
+
+export interface ChosenSpan {
+  choice: Choice;
+  /** Undefined: the choice is wrong, or its billing period is not known yet. */
+  span: Span | undefined;
+  wrong: string | undefined;
+  /** The period before, if it is to be compared with, and there is one. */
+  before: Span | undefined;
+  /** For `SpanFields`. */
+  offered: Offered;
+  change: (changes: Partial<Record<'span' | 'first' | 'last' | 'compare', string>>) => void;
+  isCompared: boolean;
+}
+
+export function useSpan(offered: Offered): ChosenSpan {
+  const { names, standard, grain, periods } = offered;
+  const [state, change] = useAddressStates({ span: '', first: '', last: '', compare: '' });
+  const { first, last, compare } = state;
+  const isOffered = names.some((name) => name === state.span) || state.span.startsWith('period:');
+  const choice = { name: isOffered ? state.span : standard, first, last };
+  const calendar = { now: now.value, grain, ...periods };
+  const isWaiting = choice.name.startsWith('period') && !periods?.period;
+  const result = isWaiting ? undefined : spanOf(choice, calendar);
+  const wrong = result && 'wrong' in result ? result.wrong : undefined;
+  const span = result && 'from' in result ? result : undefined;
+  const isCompared = compare !== '';
+  const before = span && isCompared ? spanBefore(choice, span, calendar) : undefined;
+  return { choice, span, wrong, before, offered, change, isCompared };
+}
+
+export function SpanFields({ of: { choice, offered, change, isCompared } }: { of: ChosenSpan }) {
+  const { names, standard, periods } = offered;
+  const options = [
+    ...(standard === 'period' ? [{ value: 'period', text: 'This billing period' }] : []),
+    ...optionsIn(Object.fromEntries(names.map((name) => [name, spanNames[name]]))),
+    ...(periods?.earlier ?? []).map((of) => ({ value: nameOfPeriod(of), text: periodText(of) })),
+  ];
+  const choose = (name: string) => {
+    // Custom dates are spelled out, so that a link keeps its days.
+    const week = { first: isoDay(now.value - 6 * daySeconds), last: isoDay(now.value) };
+    const dates = name === 'own' ? week : { first: '', last: '' };
+    change({ span: name === standard ? '' : name, ...dates });
+  };
+  const days = {
+    ...(periods?.start !== undefined && { min: isoDay(periods.start) }),
+    max: isoDay(now.value),
+  };
+  return (
+    <>
+      <SelectField
+        label="Time range"
+        name="span"
+        value={choice.name}
+        options={options}
+        onInput={choose}
+      />
+      {choice.name === 'own' &&
+        (['first', 'last'] as const).map((end) => (
+          <DateField
+            key={end}
+            label={end === 'first' ? 'First day' : 'Last day'}
+            name={end}
+            {...days}
+            value={choice[end]}
+            onInput={(day) => change({ [end]: day })}
+          />
+        ))}
+      <CheckField
+        label="Compare with the previous period"
+        name="compare"
+        checked={isCompared}
+        onInput={({ currentTarget }) => change({ compare: currentTarget.checked ? 'yes' : '' })}
+      />
+    </>
+  );
+}
