@@ -1,5 +1,5 @@
-// Charts tell the truth: the axis is the span, every mark is within its scale, a gap stays a gap,
-// and colours can be told apart by everybody.
+// Charts show what is there: the axis is the span, every mark is within its scale, a gap stays a
+// gap, and everybody can distinguish the colours.
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -65,10 +65,14 @@ describe('the axis of time', () => {
   });
 
   test('names hours within days, days, and months of a year', () => {
-    const texts = (days: number) =>
-      timeTicks({ from: midnight, to: midnight + days * daySeconds }, 6).map(({ text }) => text);
+    const texts = (days: number, maxTicks = 6) =>
+      timeTicks({ from: midnight, to: midnight + days * daySeconds }, maxTicks).map(
+        ({ text }) => text,
+      );
     expect(texts(1)).toEqual(['21 Nov', '06:00', '12:00', '18:00']);
     expect(texts(30)).toEqual(['23 Nov', '30 Nov', '7 Dec', '14 Dec']);
+    // On a phone.
+    expect(texts(30, 3)).toEqual(['23 Nov', '7 Dec']);
     expect(texts(365)).toEqual([
       'Jan 2027',
       'Mar 2027',
@@ -258,10 +262,10 @@ describe('the period before', () => {
       { start: period.start - 30 * daySeconds, end: period.start },
       { start: period.start - 60 * daySeconds, end: period.start - 30 * daySeconds },
     ];
-    const known = { ...calendar, period, earlier };
+    const withPeriods = { ...calendar, period, earlier };
     const before = (name: string) => {
       const of = { ...choice, name };
-      return spanBefore(of, spanOf(of, known) as { from: number; to: number }, known);
+      return spanBefore(of, spanOf(of, withPeriods) as { from: number; to: number }, withPeriods);
     };
     const [last, first] = earlier as [(typeof earlier)[0], (typeof earlier)[0]];
     expect(before('period')).toEqual({

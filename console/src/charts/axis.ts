@@ -58,7 +58,7 @@ const month = inUtc({ month: 'short', year: 'numeric' });
 const tickSeconds = [
   ...[5, 15, 30].map((count) => count * minute),
   ...[1, 2, 3, 6, 12].map((count) => count * hour),
-  ...[1, 2, 7].map((count) => count * daySeconds),
+  ...[1, 2, 7, 14].map((count) => count * daySeconds),
 ];
 const tickMonths = [1, 2, 3, 6, 12];
 

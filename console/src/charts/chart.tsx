@@ -1,5 +1,6 @@
-// A chart over time: bars, lines and bands in one unit, over exactly the span that was chosen. The
-// pointer or the arrow keys select a bucket, in all charts of the page; a table has the same numbers.
+// A chart over time: bars, lines and bands in one unit, over exactly the selected time range. The
+// pointer or the arrow keys select a bucket in all charts of the page; a table has the same
+// numbers.
 import '../style/charts.css';
 import { signal } from '@preact/signals';
 import { useEffect, useId, useMemo } from 'preact/hooks';
@@ -8,7 +9,7 @@ import { Table } from '../ui/ui.ts';
 import { bucketText } from './axis.ts';
 import { type Charted, type Marks, marksOf, nearest, type Series } from './marks.ts';
 import { bucketInWords, inWords, knownAt, numbersOf } from './numbers.ts';
-import { useWidth } from './width.ts';
+import { usePixels } from './pixels.ts';
 
 interface ChartProps extends Charted {
   title: string;
@@ -25,7 +26,7 @@ const characterPixels = 6.8;
 
 export function Chart({ title, empty, heightPixels = 220, ...charted }: ChartProps) {
   const { span, starts, seconds, series, limit, unit } = charted;
-  const [box, pixels] = useWidth<HTMLDivElement>();
+  const [box, pixels] = usePixels<HTMLDivElement>();
   const id = useId();
   const height = heightPixels - margin.top - margin.bottom;
   const of = [span.from, span.to, starts, seconds, series, limit, unit, pixels, height];

@@ -47,7 +47,7 @@ export interface Marks {
   paths: Array<{ fill?: string; band?: string; line?: string }>;
 }
 
-const tickPixels = 76;
+const tickPixels = 64;
 
 export function marksOf(charted: Charted, { width, height }: Box): Marks {
   const { span, starts, seconds, series, unit } = charted;

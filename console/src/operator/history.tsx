@@ -1,19 +1,21 @@
 // History of the network, a server or a node: traffic, connections, rejections, lag and problems
 // over time, as figures and charts.
 import { useMemo } from 'preact/hooks';
+import { Link } from 'wouter-preact';
 import type { ResponseOf } from '../api/api.ts';
 import { useRead } from '../api/reading.ts';
 import { bucketFor } from '../charts/axis.ts';
 import { Chart } from '../charts/chart.tsx';
 import type { Series } from '../charts/marks.ts';
 import { csvOf } from '../charts/numbers.ts';
+import { usePixels } from '../charts/pixels.ts';
 import { changeInWords, type Span, type SpanName } from '../charts/span.ts';
 import { SpanFields, useSpan } from '../charts/span_fields.tsx';
 import { inBitsPerSecond, inCounts, inSeconds, type Unit } from '../charts/units.ts';
-import { useWidth } from '../charts/width.ts';
 import { csv, download } from '../csv.ts';
 import { bitRate, bytes } from '../format.ts';
 import { now } from '../now.ts';
+import { paths } from '../paths.ts';
 import { Button, Card, Empty, Loaded, Stat, together, Unread } from '../ui/ui.ts';
 import { type Filled, filled, rejectionsIn } from './history_points.ts';
 
@@ -40,7 +42,7 @@ interface HistoryCardProps {
 
 export function HistoryCard({ server, node, isOnline }: HistoryCardProps) {
   const isOfAll = server === undefined && node === undefined;
-  const [box, pixels] = useWidth<HTMLDivElement>();
+  const [box, pixels] = usePixels<HTMLDivElement>();
   const chosen = useSpan({
     names: isOfAll ? namesOfAll : namesOfOne,
     standard: 'day',
@@ -106,6 +108,7 @@ export function HistoryCard({ server, node, isOnline }: HistoryCardProps) {
                   what="figures to compare with"
                 />
                 <Figures
+                  isOfAll={isOfAll}
                   history={data}
                   before={before && earlier.data}
                   late={isOnline ? late.data : undefined}
@@ -128,6 +131,7 @@ export function HistoryCard({ server, node, isOnline }: HistoryCardProps) {
 }
 
 interface FiguresProps {
+  isOfAll: boolean;
   history: History;
   before: History | undefined;
   /** The last minutes; undefined: no node is online. */
@@ -139,7 +143,7 @@ const sum = (values: readonly number[]) => values.reduce((all, value) => all + v
 const trafficOf = ({ points }: History) => sum(points.map(({ up, down }) => up + down));
 const rejectedOf = ({ points }: History) => sum(rejectionsIn(points).map(({ count }) => count));
 
-function Figures({ history, before, late }: FiguresProps) {
+function Figures({ isOfAll, history, before, late }: FiguresProps) {
   const rejected = rejectionsIn(history.points);
   const peakOf = (of: 'up_peak' | 'down_peak') =>
     bitRate(8 * Math.max(0, ...history.points.map((point) => point[of] ?? 0)));
@@ -157,7 +161,11 @@ function Figures({ history, before, late }: FiguresProps) {
         {late && measured > 0 ? bitRate((trafficOf(late) * 8) / measured) : 'unknown'}
       </Stat>
       <Stat name="Traffic" note={before && changeInWords(trafficOf(history), trafficOf(before))}>
-        {bytes(trafficOf(history))}
+        {isOfAll ? (
+          <Link href={paths.operator.usage}>{bytes(trafficOf(history))}</Link>
+        ) : (
+          bytes(trafficOf(history))
+        )}
       </Stat>
       <Stat
         name="Rejected connections"

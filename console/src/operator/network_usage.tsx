@@ -10,10 +10,10 @@ import { Chart } from '../charts/chart.tsx';
 import { bucketsIn, daySeconds, everyPart, startOfBucket } from '../charts/days.ts';
 import type { Series } from '../charts/marks.ts';
 import { csvOf } from '../charts/numbers.ts';
+import { usePixels } from '../charts/pixels.ts';
 import { changeInWords, type Span, type SpanName } from '../charts/span.ts';
 import { SpanFields, useSpan } from '../charts/span_fields.tsx';
 import { inBytes } from '../charts/units.ts';
-import { useWidth } from '../charts/width.ts';
 import { csv, download } from '../csv.ts';
 import { bytes, percent } from '../format.ts';
 import { now } from '../now.ts';
@@ -46,7 +46,7 @@ const maxParts = 6;
 type OverTime = ResponseOf<'admin_get_usage_over_time'>;
 
 export function NetworkOverTime() {
-  const [box, pixels] = useWidth<HTMLDivElement>();
+  const [box, pixels] = usePixels<HTMLDivElement>();
   const splitField = useAddressField('split', 'direction');
   const split: Split = isOneOf(splits, splitField.value) ? splitField.value : 'direction';
   const chosen = useSpan({

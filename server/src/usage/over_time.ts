@@ -1,4 +1,5 @@
-// The usage of all accounts over time: the accounts or servers with the most, and the others together.
+// The usage of all accounts over time: the accounts or servers with the most, and all others
+// together.
 import type { Reader } from '../db/database.ts';
 import * as store from './store.ts';
 

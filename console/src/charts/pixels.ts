@@ -3,7 +3,7 @@ import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /** A reference to set on an element, and its width in pixels; 0 until it is there. */
-export function useWidth<T extends HTMLElement>(): [RefObject<T>, number] {
+export function usePixels<T extends HTMLElement>(): [RefObject<T>, number] {
   const element = useRef<T>(null);
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
