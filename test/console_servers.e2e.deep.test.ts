@@ -120,6 +120,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
       .poll(async () => (await names()).map((name) => sums.get(name)), patience)
       .toEqual([...sums.values()].sort((a, b) => b - a));
 
+    await visit.button('Show map').click();
     const mark = visit.page.getByRole('button', { name: /^akl1: Auckland, New Zealand/ });
     await mark.click();
     await expect.poll(names, patience).toEqual(['akl1']);
@@ -129,7 +130,6 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     await visit.page.reload();
     await expect.poll(names, patience).toEqual(['akl1']);
     await visit.button('Show all places').click();
-    await visit.button('Show map').click();
     await expect.poll(async () => (await names()).length, patience).toBe(own.length);
 
     const downloaded = visit.page.waitForEvent('download');

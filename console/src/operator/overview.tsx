@@ -115,6 +115,11 @@ function nothingYet({ status }: Pick<Network, 'status'>) {
   return undefined;
 }
 
+/** A number that leads to what it counts. */
+const Figure = ({ of, path }: { of: number; path: string }) => (
+  <Link href={path}>{of.toLocaleString('en')}</Link>
+);
+
 function Figures({ network: { status, nodes: all } }: { network: Network }) {
   const { accounts, servers, nodes } = status;
   const lost = nodes.all - nodes.live;
@@ -126,13 +131,17 @@ function Figures({ network: { status, nodes: all } }: { network: Network }) {
   return (
     <Card>
       <dl class="stats">
-        <Stat name="Accounts">{accounts.toLocaleString('en')}</Stat>
-        <Stat name="Servers">{servers.toLocaleString('en')}</Stat>
+        <Stat name="Accounts">
+          <Figure of={accounts} path={paths.operator.accounts} />
+        </Stat>
+        <Stat name="Servers">
+          <Figure of={servers} path={paths.operator.servers} />
+        </Stat>
         <Stat
           name="Nodes"
           note={nodes.all === 0 ? 'none yet' : lost === 0 ? 'all online' : `${lost} offline`}
         >
-          {nodes.all.toLocaleString('en')}
+          <Figure of={nodes.all} path={paths.operator.nodes} />
         </Stat>
         <Stat name="Open connections" note="last reported">
           {open.toLocaleString('en')}
@@ -141,19 +150,10 @@ function Figures({ network: { status, nodes: all } }: { network: Network }) {
           name="Lagging nodes"
           note={maxLag > 0 ? lagText(maxLag) : nodes.all > 0 && 'all are up to date'}
         >
-          {nodes.lagging.toLocaleString('en')}
+          <Figure of={nodes.lagging} path={addressOf(paths.operator.nodes, { state: 'lagging' })} />
         </Stat>
-        <Stat
-          name="Problems"
-          note={
-            faults.length > 0 ? (
-              <Link href={addressOf(paths.operator.nodes, { state: 'faulty' })}>of live nodes</Link>
-            ) : (
-              'reported by online nodes'
-            )
-          }
-        >
-          {faults.length.toLocaleString('en')}
+        <Stat name="Problems" note="reported by online nodes">
+          <Figure of={faults.length} path={addressOf(paths.operator.nodes, { state: 'faulty' })} />
         </Stat>
       </dl>
     </Card>

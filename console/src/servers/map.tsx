@@ -19,7 +19,7 @@ const none: never[] = [];
 
 export function ServerMap({ places: read, filters }: ServerMapProps) {
   const places = read ?? none;
-  const [map, setMap] = useAddressState('map', 'shown');
+  const [map, setMap] = useAddressState('map');
   const isShown = map === 'shown';
   const chosen = filters.places;
   const points = useMemo(() => {
@@ -38,11 +38,7 @@ export function ServerMap({ places: read, filters }: ServerMapProps) {
     <Card
       title="Map"
       actions={
-        <Button
-          kind="quiet"
-          aria-expanded={isShown}
-          onClick={() => setMap(isShown ? 'folded' : 'shown')}
-        >
+        <Button kind="quiet" aria-expanded={isShown} onClick={() => setMap(isShown ? '' : 'shown')}>
           {isShown ? 'Hide map' : 'Show map'}
         </Button>
       }
