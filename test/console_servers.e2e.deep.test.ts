@@ -41,7 +41,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
   });
 
   test('servers are listed as the contract has them, and the filters narrow list and map', async () => {
-    await visit.go('/servers');
+    await visit.go('/servers?map=shown');
     const own = (await t.api.get('/contract/servers')).body as Array<{ server: string }>;
     await visit.page.getByText(`On the contract (${own.length})`, { exact: true }).waitFor();
     const names = async () => (await body('Servers').getByRole('link').allTextContents()).sort();
