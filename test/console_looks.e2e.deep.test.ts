@@ -22,7 +22,7 @@ const pages: Array<
           .click(),
     ],
   ],
-  ['/servers/aar1', 'Aarhus (aar1)', [(visit) => visit.button('Add an address').click()]],
+  ['/servers/aar1', 'Aarhus (aar1)', [(visit) => visit.button(/^Add \d/).click()]],
   ['/usage', 'Usage', []],
   [
     '/authlist',
