@@ -239,7 +239,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
   test('a server says why it rejects a connection, and sends a request through the exit', async () => {
     await visit.link('Test').click();
     const card = visit.page.getByRole('region', { name: 'Test a connection' });
-    const outcome = card.getByRole('status');
+    const outcome = card.getByRole('status').first();
     const ask = async () => {
       await card.getByRole('button', { name: 'Test' }).click();
       await expect.poll(() => outcome.textContent(), patience).not.toBe('');
