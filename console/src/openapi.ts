@@ -3268,7 +3268,7 @@ export interface Operations {
   };
   admin_get_history: {
     given: {
-      query?: { from?: number; to?: number; server?: string; node?: string; step?: number };
+      query?: { from?: number; to?: number; server?: string; node?: number; step?: number };
     };
     response: History;
   };

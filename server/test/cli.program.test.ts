@@ -671,6 +671,7 @@ describe('backup and restore', () => {
     future.close();
     for (const [file, says] of [
       [join(cli.data_dir, 'none'), /There is no file/],
+      [cli.data_dir, /is a folder; name a backup in it/],
       [text, /not a whole SQLite database/],
       [cut, /not a whole SQLite database/],
       [foreign, /not of Exitward/],

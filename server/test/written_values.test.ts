@@ -81,6 +81,7 @@ const fieldNames = [
   'country',
   'title',
   'city',
+  'plan',
 ];
 
 /**
@@ -191,12 +192,16 @@ eachDatabase((database) => {
       limit_bytes: 1,
     };
     const writers: Record<string, Writer> = {};
-    for (const field of ['start', 'expiry'] as const) {
+    for (const field of ['start', 'expiry', 'plan'] as const) {
       const read = async () => (await get('/accounts/beta'))[field];
       const body = (value: unknown) => ({ ...wanted, [field]: value });
       let made = 0;
       const add = (key: string, writer: Pick<Writer, 'write'> & Partial<Writer>) => {
-        writers[`${key}${field}`] = { column: `contract_${field}`, read, ...writer };
+        writers[`${key}${field}`] = {
+          column: field === 'plan' ? 'words' : `contract_${field}`,
+          read,
+          ...writer,
+        };
       };
       add('post /admin/accounts /', {
         write: (value) =>
@@ -210,7 +215,7 @@ eachDatabase((database) => {
         named: new RegExp(`^accounts[./]0[./]${field}: `),
         write: (value) => t.operator.put('/manifests/net', { accounts: [body(value)] }),
       });
-      if (field === 'start') continue;
+      if (field !== 'expiry') continue;
       add('patch /admin/accounts /accounts/*/', {
         named: /^accounts\.0\.expiry: /,
         write: (value) =>
@@ -345,6 +350,15 @@ eachDatabase((database) => {
         expect(await read(), String(written)).toBe(stored);
       }
     });
+  });
+
+  test.each([
+    ['post', '/accounts/acme/users', { name: 'blank', display_name: ' ' }, 'display_name'],
+    ['patch', '/accounts/acme/users/alice', { display_name: '\t' }, 'display_name'],
+    ['post', '/accounts/acme/tokens', { name: ' ', read_only: true }, 'name'],
+  ] as const)('%s %s refuses a blank text by its field', async (method, path, body, field) => {
+    const answer = await t.operator[method](path, body);
+    expect([answer.status, answer.body.field]).toEqual([400, field]);
   });
 });
 

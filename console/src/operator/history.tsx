@@ -51,7 +51,7 @@ export function HistoryCard({ server, node, isOnline }: HistoryCardProps) {
   const { span, before, wrong } = chosen;
   const of = {
     ...(server !== undefined && { server }),
-    ...(node !== undefined && { node: `${node}` }),
+    ...(node !== undefined && { node }),
   };
   const to = (Math.floor(now.value / stepSeconds) + 1) * stepSeconds;
   const chartPixels = pixels >= twoInRowPixels ? pixels / 2 : pixels;

@@ -9,6 +9,7 @@ import { requirePortScheme } from '../port_schemes/port_schemes.ts';
 import { hasUsage, periodUsage } from '../usage/usage.ts';
 import { latestTime } from '../values/expiry.ts';
 import { periodAt } from '../values/periods.ts';
+import { visibleText } from '../values/texts.ts';
 import * as store from './store.ts';
 
 /**
@@ -112,7 +113,7 @@ export async function createAccount(
   const account: Account = {
     id: await nextId(tx, 0, 'accounts'),
     name: body.name,
-    plan: body.plan,
+    plan: visibleText('plan', body.plan),
     start: body.start ?? tx.now,
     expiry: body.expiry,
     limit_bytes: body.limit_bytes,
@@ -151,6 +152,7 @@ export async function changeAccount(
   rejectMoments(changes, within);
   const { detailed_billing, suspended, port_scheme, ...plain } = changes;
   const after: Account = { ...account, ...defined(plain) };
+  visibleText(`${within}plan`, after.plan, account.plan);
   if (detailed_billing !== undefined) after.detailed_billing = detailed_billing ? 1 : 0;
   if (suspended !== undefined) after.suspended = suspended ? 1 : 0;
   if (port_scheme !== undefined)

@@ -7,6 +7,7 @@ import { conflict, notFound } from '../errors.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import { newTokenText } from '../keys/token_text.ts';
 import { checkExpiry } from '../values/expiry.ts';
+import { visibleText } from '../values/texts.ts';
 import * as store from './store.ts';
 
 /**
@@ -46,6 +47,7 @@ export async function createApiToken(
   body: { name: string; read_only?: boolean | undefined; expiry?: number | undefined },
   maxTokens = Number.POSITIVE_INFINITY,
 ): Promise<{ token: ApiToken; text: string }> {
+  visibleText('name', body.name);
   if (body.expiry !== undefined) checkExpiry(body.expiry, tx.now);
   const others = await store.listApiTokens(tx, account.id);
   if (others.some((other) => other.name === body.name)) {

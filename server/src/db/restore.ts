@@ -1,6 +1,14 @@
 // Replaces a SQLite database with a backup: checked first, all or nothing, only while no server
 // uses it.
-import { constants, copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs';
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { renameDurably, syncPath } from '../../../kit/src/durable.ts';
@@ -42,7 +50,9 @@ export async function restoreSqlite(file: string, backup: string, clock: Clock):
 
 /** Rejects a file that is not a complete Exitward database, without changing it. */
 function checkBackup(backup: string): void {
-  if (!existsSync(backup)) throw new Error(`There is no file ${backup}.`);
+  const file = statSync(backup, { throwIfNoEntry: false });
+  if (!file) throw new Error(`There is no file ${backup}.`);
+  if (file.isDirectory()) throw new Error(`${backup} is a folder; name a backup in it.`);
   if (existsSync(`${backup}-wal`)) {
     throw new Error(
       `${backup} is a database in use, not a backup; make one with "exitward backup".`,

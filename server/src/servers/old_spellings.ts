@@ -20,7 +20,12 @@ export async function oldSpellings(db: Reader): Promise<OldSpelling[]> {
   const [exits, hostnames] = await Promise.all([store.exitNames(db), store.hostnamesOfServers(db)]);
   return [
     ...amongst('exit', exits, canonicalAddress),
-    ...amongst('hostname', hostnames, canonicalHostname),
+    // `localhost` is the name of a server of this machine alone, such as the demo's.
+    ...amongst(
+      'hostname',
+      hostnames.filter(({ stored }) => stored !== 'localhost'),
+      canonicalHostname,
+    ),
   ];
 }
 

@@ -1,10 +1,10 @@
 // The canonical spelling of a server's hostname and of the addresses of its exits, and the words
 // for its place. A spelling that is stored already stays.
 import { type Address, canonicalAddress } from '../../../kit/src/address.ts';
-import { invalidField } from '../errors.ts';
 import { parseAddress } from '../values/address.ts';
 import { requireCountry } from '../values/countries.ts';
 import { type Hostname, parseHostname } from '../values/hostname.ts';
+import { visibleText } from '../values/texts.ts';
 
 /** The hostname as it is stored; `before`: the server, if it exists. Errors: 400. */
 export function serverHostname(text: string, before?: { hostname: Hostname }): Hostname {
@@ -40,7 +40,7 @@ export function placeText(
   before?: Readonly<Record<PlaceField, string>>,
 ): string {
   if (before?.[field] === text) return text;
-  if (text.trim() === '') throw invalidField(field, 'is blank; expected a text.');
+  visibleText(field, text);
   if (field === 'country') requireCountry(field, text);
   return text;
 }

@@ -12,6 +12,7 @@ import { findByKeys } from '../db/one_of.ts';
 import { conflict, notFound } from '../errors.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import { keyToSign } from '../keys/signing_keys.ts';
+import { visibleText } from '../values/texts.ts';
 import * as store from './store.ts';
 
 export type User = store.UserRow;
@@ -100,7 +101,7 @@ export async function createUser(
     account_id: account.id,
     id,
     name: body.name,
-    display_name: body.display_name ?? body.name,
+    display_name: visibleText('display_name', body.display_name ?? body.name),
     active: 1,
     proxy: body.flags?.proxy ? 1 : 0,
     billing: body.flags?.billing ? 1 : 0,
@@ -164,7 +165,11 @@ export async function changeUser(
     sent === undefined ? now : sent ? 1 : 0;
   const after: store.UserRow = {
     ...user,
-    display_name: changes.display_name ?? user.display_name,
+    display_name: visibleText(
+      'display_name',
+      changes.display_name ?? user.display_name,
+      user.display_name,
+    ),
     active: flag(changes.active, user.active),
     proxy: flag(changes.flags?.proxy, user.proxy),
     billing: flag(changes.flags?.billing, user.billing),

@@ -26,7 +26,7 @@ const HistoryQuery = Strict({
   from: Type.Optional(Digits('Epoch seconds; a day before `to` when omitted.')),
   to: Type.Optional(Digits('Epoch seconds; now when omitted.')),
   server: Type.Optional(Text('Only the nodes of this server.')),
-  node: Type.Optional(Text('Only this node, by its id.')),
+  node: Type.Optional(Digits('Only this node, by its id.', 1)),
   step: Type.Optional(
     Digits(
       'The width of a step, in seconds, as a chart can show it; the narrowest when omitted. It is rounded up to a multiple of that.',
