@@ -117,8 +117,8 @@ export async function createApp(
   const add405Routes = collectMethods(app);
   healthRoutes(app, ctx);
   if (parts.customers || parts.operators) pageRoutes(app, ctx);
+  if (parts.customers || parts.operators) docsRoutes(app, parts.customers ? 'account' : 'operator');
   if (parts.customers) {
-    docsRoutes(app);
     const rules = authlistRules(ctx);
     accountRoutes(app, account, rules);
     consoleRoutes(app, ctx, rules);

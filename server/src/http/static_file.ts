@@ -14,16 +14,21 @@ interface Content {
 export class StaticFile {
   readonly #path: string;
   readonly #headers: Record<string, string>;
+  readonly #edit: ((content: Buffer) => Buffer) | undefined;
   #content: Content | undefined;
 
-  /** `headers` are sent with the file, and with a response that says that it is unchanged. */
-  constructor(path: string, headers: Record<string, string>) {
+  /**
+   * `headers` are sent with the file, and with a response that says that it is unchanged. `edit`
+   * makes what is sent from the file's content.
+   */
+  constructor(path: string, headers: Record<string, string>, edit?: (content: Buffer) => Buffer) {
     this.#path = path;
     this.#headers = headers;
+    this.#edit = edit;
   }
 
   send(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    this.#content ??= read(this.#path);
+    this.#content ??= read(this.#path, this.#edit);
     const { identity, etag, encoded } = this.#content;
     const encoding = encoded && preferredEncoding(request.headers);
     reply.removeHeader('vary').headers(this.#headers).header('etag', etag);
@@ -35,7 +40,11 @@ export class StaticFile {
   }
 }
 
-function read(path: string): Content {
+function read(path: string, edit: ((content: Buffer) => Buffer) | undefined): Content {
+  if (edit) {
+    const identity = edit(readFileSync(path));
+    return { identity, etag: etagOf(identity), encoded: undefined };
+  }
   const identity = readFileSync(path);
   const encoded = existsSync(`${path}.br`)
     ? { br: readFileSync(`${path}.br`), gzip: readFileSync(`${path}.gz`) }
