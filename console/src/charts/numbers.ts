@@ -69,7 +69,7 @@ export function csvOf(...charts: ReadonlyArray<Omit<Charted, 'span'> & { title?:
   };
 }
 
-/** "Sat, 21 Nov 2026, 14:00–14:15: 9 kB (Down 8 kB, Up 1 kB)". */
+/** "Sat, 21 Nov 2026, 14:00–14:15: 9 kB (Down 6 kB, Up 3 kB)". */
 export function bucketInWords(charted: Charted, at: number): string {
   const { starts, seconds, series, unit } = charted;
   const parts = series.flatMap(({ name, values, low, high }) => {
