@@ -79,6 +79,7 @@ export function clockTime(time: number): string {
 
 /** The day of a time, as a heading: "Today", "Yesterday", "Saturday 21 November", "21 Nov 2025". */
 export function dayHeading(time: number, now: number): string {
+  if (!isTime(time)) return date(time);
   const [day, today, yesterday] = [time, now, now - 86_400].map(date);
   if (day === today) return 'Today';
   if (day === yesterday) return 'Yesterday';

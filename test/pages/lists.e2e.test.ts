@@ -26,13 +26,18 @@ describe('the lists of the console', () => {
   async function faultsOfControls(): Promise<string[]> {
     const faults: string[] = [];
     const { page } = t.visit;
+    // An order that the page began with was read already.
+    const usual = page.locator('main th[aria-sort] .sort-button:visible');
+    const [first = ''] = await usual.allInnerTexts();
     for (const heading of await page.locator('main .sort-button:visible').all()) {
       const name = await heading.innerText();
       const request = await requestOf(
         () => heading.click(),
         ({ query }) => query.sort !== undefined,
       );
-      if (!request && !page.url().includes('sort=')) faults.push(`sorts by ${name} without asking`);
+      if (!request && !page.url().includes('sort=') && name !== first) {
+        faults.push(`sorts by ${name} without asking`);
+      }
       const column = page.locator('th[aria-sort]').filter({ hasText: name });
       await column.waitFor({ timeout: 5_000 }).catch(() => faults.push(`does not mark ${name}`));
     }

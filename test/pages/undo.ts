@@ -11,6 +11,7 @@ export const undoes: Record<string, string> = {
   'POST /authlist/add': 'POST /authlist/remove',
   'PATCH /users': 'PATCH /users',
   'PATCH /accounts': 'PATCH /accounts',
+  'PATCH /nodes': 'PATCH /nodes',
   'PUT /servers/{server}': 'DELETE /servers/{server}',
   'DELETE /servers/{server}': 'PUT /servers/{server}',
   'POST /servers/add': 'POST /servers/remove',
@@ -62,6 +63,8 @@ export function faultsOfUndo(
       ...change,
       ...row,
       ...(row && { proven: row.proof === 'proven' }),
+      // Of nodes that are drained already, none is named.
+      ...(list === 'nodes' && { drained: !change.drained }),
     };
     const wrong = Object.keys(item).filter((name) => !isWithin(item[name], before[name]));
     // A request that makes a removed record again gives all that it had.
