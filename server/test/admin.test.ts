@@ -697,6 +697,7 @@ eachDatabase((database) => {
           epoch: expect.stringMatching(/^[0-9a-f-]{36}$/),
           revision: expect.any(Number),
           answers: true,
+          fault: null,
         },
         accounts: (await t.operator.get('/accounts?limit=1000')).body.length,
         servers: (await t.operator.get('/servers')).body.length,

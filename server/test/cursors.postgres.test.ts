@@ -29,7 +29,10 @@ const cursorOf = ({ headers }: Answer): Cursor => {
 eachApp((t) => {
   let alice: Browser;
   beforeAll(async () => {
-    for (const name of ['fra1', 'ams1']) await t.server(name);
+    for (const name of ['fra1', 'ams1']) {
+      await t.server(name);
+      await t.node(name);
+    }
     const acme = await t.account('acme', { servers: ['fra1', 'ams1'] });
     await t.account('other');
     await t.user(acme, 'bob', { proxy: true });

@@ -58,7 +58,7 @@ eachApp((t) => {
       },
       {
         message: 'The server has no package of the agent for new machines.',
-        remedy: expect.stringContaining(`_….deb into ${folder};`),
+        remedy: expect.stringContaining('_….deb into the folder packages of'),
       },
     ]);
     put('exitward-agent_0.9.0_amd64.deb', 'any');

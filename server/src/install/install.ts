@@ -90,7 +90,7 @@ export class Install {
     const make = installation.isService ? '' : 'npm run package:deb in a checkout, then ';
     return {
       message: 'The server has no package of the agent for new machines.',
-      remedy: `${make}copy exitward-agent_${version}_….deb into ${this.folder}; or install exitward-agent on the machine yourself`,
+      remedy: `${make}copy exitward-agent_${version}_….deb into the folder packages of the server's data (EXITWARD_PACKAGES_DIR); or install exitward-agent on the machine yourself`,
     };
   }
 
