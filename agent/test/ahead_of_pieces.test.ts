@@ -17,7 +17,7 @@ import { readStored, stateAfter } from './stored.ts';
 const later = 4_000_000_000;
 const question = {
   ...{ from: '192.0.2.10', port: 10_001, method: 'CONNECT' },
-  ...{ host: 'www.example.com', destination_port: 443 },
+  ...{ host: '1.1.1.1', destination_port: 443 },
 };
 const user = (id: number): NodeRecord => ({
   ...{ kind: 'user', account: 90, id },

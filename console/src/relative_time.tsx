@@ -11,15 +11,6 @@ export function Time({ at, text }: { at: number; text: string }) {
   );
 }
 
-/** A time as its date, for sorted lists, with the relative time in the tooltip. */
-export function At({ at }: { at: number }) {
-  return (
-    <time dateTime={isoTime(at)} title={fromNow(Math.min(at, now.value), now.value)}>
-      {dateTime(at)}
-    </time>
-  );
-}
-
 interface RelativeTimeProps {
   /** Epoch seconds; null or 0: never. */
   at: number | null;

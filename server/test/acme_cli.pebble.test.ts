@@ -59,5 +59,5 @@ test('an address with https, which the listener on loopback does not speak, is r
   cli.env = { ...cli.env, EXITWARD_ADMIN_URL: url };
   const { code, stderr } = await cli.run('status');
   expect(code).toBe(1);
-  expect(stderr).toContain(`The server at ${url} speaks plain http there`);
+  expect(stderr).toContain(`The server at ${url} (by EXITWARD_ADMIN_URL) speaks plain http there`);
 });

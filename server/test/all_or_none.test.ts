@@ -50,6 +50,7 @@ const operatorActs: Act[] = [
     }),
     [404, 'not_found', 'accounts.2.account'],
   ],
+  ['PATCH /nodes', () => ({ nodes: [1, 2, 99], drained: true }), [404, 'not_found', 'nodes.2']],
   [
     'PATCH /servers',
     () => ({ servers: ['free1', 'free2', 'none'], services: ['vpn-l2tp'] }),
@@ -119,6 +120,7 @@ eachApp((t) => {
     const expiry = t.now() + 3600;
     const add = async (by: typeof t.operator, path: string, body: object) =>
       expect((await by.post(path, body)).status).toBe(201);
+    for (const name of ['own1', 'own2']) await t.node(name);
     for (const at of [1, 2]) {
       await add(alice, '/authlist', { ip: `10.1.0.${at}`, user: 'bob', expiry });
       const override = { server: 'own1', hostname: `h${at}.example`, ip: '192.0.2.1', expiry };
@@ -141,7 +143,7 @@ eachApp((t) => {
     for (const path of ['users', 'authlist', 'overrides', 'servers', 'tokens', 'removals']) {
       await read(alice, `/${path}`);
     }
-    for (const path of ['accounts', 'servers', 'tokens', 'audit?limit=1']) {
+    for (const path of ['accounts', 'servers', 'nodes', 'tokens', 'audit?limit=1']) {
       await read(t.operator, `/${path}`);
     }
     for (const browser of signedIn) await read(browser, '/session');

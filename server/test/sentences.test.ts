@@ -9,7 +9,7 @@ import type { BuiltAccount } from './builders.ts';
 import type { Answer } from './harness.ts';
 
 interface Operation {
-  parameters?: Array<{ name: string; in: string; required?: boolean; schema: object }>;
+  parameters?: Array<{ name: string; in: string; required?: boolean; schema: { enum?: string[] } }>;
   requestBody?: { content: Record<string, { schema: object; example?: unknown }> };
 }
 
@@ -118,7 +118,7 @@ eachApp((t) => {
       for (const [name, query] of [...tried, ['no_such', 'no_such=1'] as const]) {
         const others = queries
           .filter(({ required, ...other }) => required && other.name !== name)
-          .map((other) => `&${other.name}=192.0.2.1`);
+          .map(({ name, schema }) => `&${name}=${schema.enum?.[0] ?? '192.0.2.1'}`);
         const { status, body } = await send('GET', path, `?${query}${others.join('')}`);
         if (status !== 400) continue;
         const { message } = body as { message: string };

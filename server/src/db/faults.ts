@@ -1,5 +1,5 @@
 // Errors of the database engine itself, and the 503 that clients get for them.
-import { type ApiError, unavailable } from '../errors.ts';
+import { ApiError, unavailable } from '../errors.ts';
 
 /** Errors that come from the engine itself: disk full, connection lost, a failed statement. */
 const storageFaults = new WeakSet<object>();
@@ -36,7 +36,8 @@ export function storageFault(error: unknown): ApiError {
 
 /** For a program that works on the database itself: the engine's error in place of that 503. */
 export function engineFault(error: unknown): unknown {
-  const { cause } = error as Error;
-  if (!isStorageFault(cause)) return error;
+  // Another error with such a cause says more of it, such as which disk is full.
+  if (!(error instanceof ApiError) || !isStorageFault(error.cause)) return error;
+  const { cause } = error;
   return new Error(`The database failed: ${(cause as Error).message}.`, { cause: error });
 }
