@@ -29,5 +29,7 @@ it('a file is read whole, a secret without the end of its line; one that is not 
   writeFileSync(file, utf16);
   expect(readInput(file)).toBe(text);
   expect(readInputLine(file)).toBe(text.slice(0, -2));
-  expect(() => readInput(`${file}.gone`)).toThrow(`${file}.gone cannot be read (ENOENT).`);
+  expect(() => readInput(`${file}.gone`)).toThrow(
+    `${file}.gone can't be read: there is no such file or folder (ENOENT).`,
+  );
 });

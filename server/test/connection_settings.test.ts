@@ -1,4 +1,4 @@
-// What a connection to PostgreSQL is made with, by its URL.
+// The settings of a connection to PostgreSQL, from its URL.
 import { expect, test } from 'vitest';
 import { connectionSettings } from '../src/db/postgres_connection.ts';
 

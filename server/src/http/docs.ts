@@ -55,7 +55,7 @@ const contentPolicyOf = (start: string) =>
     "frame-ancestors 'none'",
   ].join('; ');
 
-/** The reader's own interface, which the page begins with: a group of the document, and its token. */
+/** The interface of the reader, which the page begins with: its group in the document, and token. */
 const interfaces = {
   account: { group: 'Account API', scheme: 'api_token' },
   operator: { group: 'Operator API', scheme: 'operator_token' },
