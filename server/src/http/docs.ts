@@ -55,7 +55,7 @@ const contentPolicyOf = (start: string) =>
     "frame-ancestors 'none'",
   ].join('; ');
 
-/** The interface of the reader, which the page begins with: its group in the document, and token. */
+/** The interface of the reader, which the page begins with: its group in the document; token. */
 const interfaces = {
   account: { group: 'Account API', scheme: 'api_token' },
   operator: { group: 'Operator API', scheme: 'operator_token' },
