@@ -72,7 +72,7 @@ test('past the bound the oldest without a response gives way, and those with a r
   await stop();
 });
 
-test("beside the operators' places, an address on loopback has as many connections as any other", async () => {
+test("apart from the operators' places, an address on loopback has as many connections as any other", async () => {
   const limits = { max: 64, max_per_address: 4 };
   const { connections, open, stop } = await guarded(limits, undefined, true);
   const sockets = Array.from({ length: 40 }, () => open('GET /'));

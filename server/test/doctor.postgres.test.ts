@@ -305,7 +305,7 @@ describe('exitward doctor', () => {
     expect(stdout).toContain(`ok\tserver\tExitward ${version} runs.\t\n`);
   });
 
-  test('beside a running server it goes by the settings of that server, whatever its own environment has', async () => {
+  test('next to a running server it goes by the settings of that server, whatever its own environment has', async () => {
     const plain = cli.env;
     const folder = join(cli.data_dir, 'secrets');
     mkdirSync(folder);

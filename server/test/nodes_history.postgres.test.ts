@@ -361,7 +361,9 @@ eachApp((t) => {
       ['?server=srv1&node=1', 400, 'node'],
       ['?server=nowhere', 404, undefined],
       ['?node=999999', 404, undefined],
-      ['?node=x', 404, undefined],
+      ['?node=x', 400, 'node'],
+      ['?node=%20', 400, 'node'],
+      ['?node=', 400, 'node'],
     ])('%s', async (query, status, field) => {
       const response = await t.operator.get(`/history${query}`);
       expect(response.status).toBe(status);

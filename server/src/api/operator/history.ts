@@ -4,7 +4,7 @@ import { type TSchema, Type } from 'typebox';
 import { networkVersion } from '../../changes/changes.ts';
 import type { Context } from '../../context.ts';
 import { invalidField } from '../../errors.ts';
-import { Digits, Integer, idOf, Named, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { Digits, Integer, Named, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { timeIn, wholeIn } from '../../http/paging.ts';
 import {
   type HistoryPoint,
@@ -109,7 +109,7 @@ export function historyRoutes(app: FastifyInstance, ctx: Context): void {
   });
 }
 
-/** Errors: 400 for both, 404 for one that does not exist. */
+/** Errors: 400 for both, or an id that is none; 404 for one that does not exist. */
 async function whoseOf(
   { db }: Context,
   { server, node }: { server?: string | undefined; node?: string | undefined },
@@ -118,6 +118,6 @@ async function whoseOf(
     throw invalidField('node', 'only one of server and node can be given.');
   }
   if (server !== undefined) return { server_id: (await requireServer(db, server)).id };
-  if (node === undefined) return {};
-  return { node_id: (await requireAnyNode(db, idOf(node) ?? 0)).id };
+  const id = wholeIn('node', node, null, 1);
+  return id === null ? {} : { node_id: (await requireAnyNode(db, id)).id };
 }
