@@ -15,12 +15,16 @@ const slowest = 10;
 
 const [checksFailed, ...given] = argv.slice(2);
 const runs = given.slice(0, given.indexOf('--again'));
-const passedAgain = testsThatPassed(given.slice(runs.length + 1));
+const again = given.slice(runs.length + 1);
+const passedAgain = testsThatPassed(again);
 let passed = 0;
 const faults = [];
 const unsteady = [];
 const durations = [];
 
+for (const report of again) {
+  if (readReport(report).length === 0) faults.push(`failed: no test was run again for ${report}`);
+}
 for (let index = 0; index < runs.length; index += 2) {
   readRun(runs[index], runs[index + 1]);
 }

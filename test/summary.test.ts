@@ -82,3 +82,9 @@ test('a file that fails again alone has failed', () => {
   const { status, stdout } = summaryFrom(failed, '1', '--again', failed);
   expect([status, stdout]).toEqual([1, expect.stringContaining('0 passed, 2 failed\n')]);
 });
+
+test('a second run that ran no test is a fault of its own: it says nothing of the first', () => {
+  const failed = write('failed', ['test/a.ts'], 'failed', 'failed');
+  const { status, stdout } = summaryFrom(failed, '1', '--again', join(folder, 'none.json'));
+  expect([status, stdout]).toEqual([1, expect.stringContaining('failed: no test was run again')]);
+});
