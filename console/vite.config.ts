@@ -1,7 +1,6 @@
-// Builds the console into the files that the server serves at `/`, and prints the size of the first
-// page.
+// Builds the console into the files that the server serves at `/`, and weighs the first page.
 import { appendFileSync, readFileSync, statSync } from 'node:fs';
-import { env, stderr } from 'node:process';
+import { env } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
@@ -14,7 +13,7 @@ const mostFirstPageBytes = 90_000;
 /** Of the typeface, which is compressed as it is. */
 const mostTypefaceBytes = 45_000;
 
-/** Prints the compressed JavaScript of the first page; too much of it fails the build. */
+/** Weighs the compressed JavaScript of the first page: too much of it fails the build. */
 function firstPageSize(): Plugin {
   return {
     name: 'first-page-size',
@@ -38,8 +37,8 @@ function firstPageSize(): Plugin {
         0,
       );
       const share = `${(bytes / 1000).toFixed(1)} kB of ${mostFirstPageBytes / 1000} kB`;
-      stderr.write(`exitward: the console's first page takes ${share} of compressed JavaScript\n`);
       if (bytes > mostFirstPageBytes) this.error(`the first page is too heavy: ${share}`);
+      this.info(`the first page takes ${share} of compressed JavaScript`);
     },
   };
 }

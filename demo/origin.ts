@@ -1,9 +1,19 @@
 // The demo's origin: a small page of this machine, since there may be no network, that shows how a
 // request reached it.
+import { subscribe } from 'node:diagnostics_channel';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { Socket } from 'node:net';
 
-/** Starts it on a port of 127.0.0.1. Errors: when the port is taken. */
+/** The connections of this process, which the proxy makes: it has the address of direct ones. */
+const outgoing = new Set<Socket>();
+
+/** Starts it on a port of 127.0.0.1, in the proxy's process. Errors: when the port is taken. */
 export function startOrigin(port: number): Promise<Server> {
+  subscribe('net.client.socket', (message) => {
+    const { socket } = message as { socket: Socket };
+    outgoing.add(socket);
+    socket.once('close', () => outgoing.delete(socket));
+  });
   const server = createServer((request, response) => {
     const asHtml = request.headers.accept?.includes('text/html') ?? false;
     const type = asHtml ? 'text/html' : 'text/plain';
@@ -20,10 +30,12 @@ export function startOrigin(port: number): Promise<Server> {
 }
 
 function lines(request: IncomingMessage): string[] {
+  const { remoteAddress = '', remotePort } = request.socket;
+  const isProxied = [...outgoing].some(({ localPort }) => localPort === remotePort);
   return [
     "This is the demo's origin.",
     `You asked for http://${request.headers.host ?? ''}${request.url ?? ''}`,
-    `The request came from ${request.socket.remoteAddress ?? ''}, the exit IP.`,
+    `The request came from ${remoteAddress}, ${isProxied ? 'the exit IP' : 'not through the proxy'}.`,
   ];
 }
 

@@ -38,6 +38,9 @@ async function outlive(child) {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
   let received;
   const pass = (signal) => {
+    if (!received) {
+      stderr.write('\nexitward: stopping; npm finishes its step first, which can take a minute\n');
+    }
     received ??= signal;
     child.kill(signal);
   };

@@ -65,6 +65,8 @@ describe('npm start', () => {
     expect(demo?.err).toBe('');
     const origin = `${proxy.origin}/`;
 
+    const direct = await (await fetch(origin)).text();
+    expect(direct).toContain('came from 127.0.0.1, not through the proxy.');
     expect(await page(proxy, origin)).toMatchObject({ status: 407, reason: 'unknown_address' });
     await api(facts, '/contract/ip-authlist', { user: 'proxy', expiry: inAnHour() });
     await expect.poll(async () => (await page(proxy, origin)).status, patience).toBe(200);
@@ -86,7 +88,10 @@ describe('npm start', () => {
       .toBe('active');
 
     const { token } = await api(facts, '/users/token', { user: 'proxy' });
-    expect(await page(proxy, origin, `proxy:${token}`)).toMatchObject({ status: 200 });
+    expect(await page(proxy, origin, `proxy:${token}`)).toMatchObject({
+      status: 200,
+      text: expect.stringContaining('came from 127.0.0.1, the exit IP.'),
+    });
     expect(await page(proxy, origin, `proxy:${token}x`)).toMatchObject({ reason: 'bad_token' });
 
     await expect
@@ -161,14 +166,20 @@ describe('npm start', () => {
 
   test('when ports are in use, it names all of them and a base at which the whole demo runs', async () => {
     await demo?.stop();
-    const account = base + 580;
-    const occupied = [base, account].map((port) => createServer().listen(port, '127.0.0.1'));
+    const [account, metrics] = [base + 580, base + 590];
+    const occupied = [base, base + 80, account, metrics].map((port) =>
+      createServer().listen(port, '127.0.0.1'),
+    );
     await Promise.all(occupied.map((server) => once(server, 'listening')));
-    demo = new Demo(dataDir, String(base), [`127.0.0.1:${account}`, '127.0.0.1:0']);
+    const listen = [`127.0.0.1:${account}`, '127.0.0.1:0', `127.0.0.1:${metrics}`] as const;
+    demo = new Demo(dataDir, String(base), [...listen]);
     await once(demo.child, 'exit');
-    const inUse = `${account} (account API and console), ${base} (proxy)`;
+    const inUse = [
+      ...[`${account} (account API and console)`, `${metrics} (metrics)`],
+      ...[`${base} (proxy)`, `${base + 80} (the demo's web page)`],
+    ];
     expect(demo.err).toContain(
-      `These ports are in use: ${inUse}. To run the whole demo on others:`,
+      `These ports are in use: ${inUse.join(', ')}. To run the whole demo on others:`,
     );
     const free = Number(/EXITWARD_DEMO_PORT_BASE=(\d+) npm start/.exec(demo.err)?.[1]);
     expect(free).toBeGreaterThan(base);

@@ -60,13 +60,14 @@ export class Demo {
   err = '';
 
   /**
-   * `listen`: HOST:PORT of the account holders' listener and of the operators'; port 0 is any.
+   * `listen`: HOST:PORT of the account holders' listener, the operators' and the one of metrics,
+   * which may be off; port 0 is any.
    * Without simulated nodes nothing moves by itself.
    */
   constructor(
     data_dir: string,
     port_base: string,
-    listen: [string, string] = ['127.0.0.1:0', '127.0.0.1:0'],
+    listen: [string, string, string?] = ['127.0.0.1:0', '127.0.0.1:0'],
     nodes: 'off' | 'simulated' = 'off',
   ) {
     this.#data_dir = data_dir;
@@ -80,7 +81,7 @@ export class Demo {
         EXITWARD_DEMO_NODES: nodes,
         EXITWARD_LISTEN: listen[0],
         EXITWARD_ADMIN_LISTEN: listen[1],
-        EXITWARD_METRICS_LISTEN: 'off',
+        EXITWARD_METRICS_LISTEN: listen[2] ?? 'off',
       },
     });
     this.child.stdout?.on('data', (text) => {

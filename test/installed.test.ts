@@ -154,10 +154,14 @@ test('each command of a fresh clone says in one sentence that "npm ci" is missin
   }
 });
 
-test('an interrupted installation ends when its npm has ended, and says that the next start begins again', async () => {
+test('an interrupted installation says at once that it stops, ends when its npm has ended, and says that the next start begins again', async () => {
   const folder = checkoutWith(`
     const { writeFileSync } = require('node:fs');
-    process.on('SIGINT', () => setTimeout(() => { writeFileSync('ended', ''); process.exit(1); }, 200));
+    process.on('SIGINT', () => setTimeout(() => {
+      console.log('npm has ended');
+      writeFileSync('ended', '');
+      process.exit(1);
+    }, 200));
     setInterval(() => {}, 1000);
     console.log('npm has begun');`);
   try {
@@ -172,7 +176,9 @@ test('an interrupted installation ends when its npm has ended, and says that the
     });
     expect(await once(installer, 'close')).toEqual([130, null]);
     expect(existsSync(join(folder, 'ended'))).toBe(true);
-    expect(output).toContain('interrupted; the next start begins it again');
+    expect(output).toMatch(
+      /stopping; npm finishes its step first.*npm has ended.*interrupted; the next start begins it again/s,
+    );
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -21,6 +21,8 @@ const notExecutable = 126;
 const usualTokenSeconds = 3600;
 /** This machine, which a proxy cannot reach. */
 const usualNoProxy = 'localhost,127.0.0.1,::1';
+/** The exit of a trial on this machine, as of the demo: it reaches nothing else. */
+const isLoopback = (ip: string) => ip === '::1' || ip.startsWith('127.');
 
 export const run = command({
   name: 'run',
@@ -85,12 +87,17 @@ taken back: it ends by its expiry. The exit code is that of the command.`,
       if (signals.early) return exitCodeOf(signals.early);
       const url = urlOf(server, exit, portOf, credentials);
       // The command shares this stream: a file or pipe must hold only the command's own output.
-      if (process.stderr.isTTY)
-        notify(`Through ${exit.ip} of ${server.server}, as ${ownAddress?.user ?? user}.`);
+      const noProxy = options['no-proxy'] ?? (isLoopback(exit.ip) ? '' : usualNoProxy);
+      if (process.stderr.isTTY) {
+        const directly = noProxy === '' ? '' : ` Directly: ${noProxy.split(',').join(', ')}.`;
+        notify(
+          `Through ${exit.ip} of ${server.server}, as ${ownAddress?.user ?? user}.${directly}`,
+        );
+      }
       keeping = ownAddress
         ?.keep(over.signal)
         .catch((error: Error) => notify(`exw: ${error.message}`));
-      return await runToEnd(words, proxyVariables(url, options['no-proxy']), signals);
+      return await runToEnd(words, proxyVariables(url, noProxy), signals);
     } finally {
       over.abort();
       await keeping;
@@ -109,7 +116,7 @@ async function newCredentials(
   return { user, token };
 }
 
-function proxyVariables(url: string, no_proxy = usualNoProxy): Record<string, string> {
+function proxyVariables(url: string, no_proxy: string): Record<string, string> {
   // All are set: variables in the environment would send some hosts past the proxy, unnoticed.
   const variables = { http_proxy: url, https_proxy: url, all_proxy: url, no_proxy };
   const capitals = Object.entries(variables).map(([name, value]) => [name.toUpperCase(), value]);
