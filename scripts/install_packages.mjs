@@ -34,11 +34,12 @@ const patienceMs = 45_000;
  * Waits for a process to end, and passes signals on to it: an npm that went on alone would break
  * the next installation. Returns its exit code or signal; after a signal it does not return.
  */
-async function outlive(child) {
+async function outlive(child, onSignal) {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
   let received;
   const pass = (signal) => {
     if (!received) {
+      onSignal();
       stderr.write('\nexitward: stopping; npm finishes its step first, which can take a minute\n');
     }
     received ??= signal;
@@ -77,7 +78,7 @@ async function install(reason) {
       `exitward: npm ci is still running; if this takes minutes, check that this machine reaches ${registry}\n`,
     );
   }, patienceMs);
-  const outcome = await outlive(child).catch((error) => error.message);
+  const outcome = await outlive(child, () => clearTimeout(late)).catch((error) => error.message);
   clearTimeout(late);
   if (outcome !== 0) fail(`npm ci failed (${outcome}), see above.`);
   const fault = faultIn(root);

@@ -154,7 +154,9 @@ test('Ctrl-C reaches the command of exw run, and exw ends after it', async () =>
   await open(loggedIn());
   const command = deafCommand();
   await terminal.enter(`exw run -- ${command.words}`);
-  await terminal.shows(/^Through 198\.51\.100\.\d+ of fra1, as alice\. Directly: localhost, 127\.0\.0\.1, ::1\. *\nready/m);
+  await terminal.shows(
+    /^Through 198\.51\.100\.\d+ of fra1, as alice\. Directly: localhost, 127\.0\.0\.1, ::1\. *\nready/m,
+  );
   expect(await listed()).toBe(1);
   await terminal.press('C-c');
   await terminal.shows(/heard/);
