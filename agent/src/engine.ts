@@ -6,7 +6,7 @@ import type { CertificateEnd } from './certificate.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Fault } from './faults.ts';
-import type { Decision, Question, Rules } from './policy/decide.ts';
+import type { Authority, Decision, Question, Rules } from './policy/decide.ts';
 import type { DecisionCounts } from './policy/decision_tally.ts';
 import type { LastUsed } from './policy/last_used.ts';
 import type { Listener, PolicySize } from './policy/policy.ts';
@@ -74,6 +74,23 @@ export interface Explanation {
   position: Position;
 }
 
+/** A client connection, or a tunnel, that is open and whose user is identified. */
+export interface OpenConnection {
+  /** `proxy`, `proxy-https`, or a VPN service. */
+  service: string;
+  authority: Exclude<Authority, { by: 'probe' }>;
+  /** The client's. */
+  address: string;
+  exit_ip: string;
+  /** Epoch seconds; of one that an earlier agent left behind, when this agent first saw it. */
+  since: number;
+  /** When a byte last moved, in epoch seconds, as precisely as usage is counted. */
+  last_byte_at: number;
+  /** The bytes so far, up from the client and down to it, as it counts them. */
+  up: number;
+  down: number;
+}
+
 /** For the metrics, since the engine started. Not exact, since nothing waits for them. */
 export interface EngineCounts {
   decisions: DecisionCounts;
@@ -121,6 +138,11 @@ export interface Engine {
    * polled for its last traffic.
    */
   poll(cursor: unknown, stored?: Stored, isExtra?: boolean): Promise<Poll>;
+  /**
+   * The connections that are open now. They are read from memory one by one, and may open and close
+   * meanwhile.
+   */
+  connections(): Iterable<OpenConnection>;
   /** Authlist entries that let a connection in since the last call, each at least once. */
   takeLastUsed(): Promise<LastUsed[]>;
   /** The decision on this request or login, by the same policy and code as for real ones. */

@@ -21,6 +21,7 @@ import { FaultReporter } from './link/fault_reporter.ts';
 import { Link } from './link/link.ts';
 import { type Answer, answerTo } from './link/questions.ts';
 import { RejectionReporter } from './link/rejection_reporter.ts';
+import { Watches } from './link/watches.ts';
 import { type Local, type Status, serveLocal } from './local.ts';
 import { type Facts, Metrics, serveMetrics } from './metrics.ts';
 import type { LoginQuestion, QuestionValue } from './policy/records.ts';
@@ -161,6 +162,7 @@ class Agent implements Running {
   #startParts(store: Store, engine: Engine): void {
     const [clock, log, control] = [this.#clock, this.#log, this.#control];
     const { listen_host, port_shift, health_seconds } = this.#config;
+    const watches = new Watches({ engine, control, clock, log });
     const link = new Link({
       store,
       control,
@@ -172,6 +174,7 @@ class Agent implements Running {
         checkExit: (ip) => health.checkNow(ip),
       },
       onContract: (account) => this.#limits?.forget(account),
+      onRecord: (record) => watches.note(record),
       onFollowing: () => {
         this.#following.resolve();
         this.#usage?.sender.retry();
@@ -204,6 +207,7 @@ class Agent implements Running {
     });
     const rejections = new RejectionReporter({ engine, control, clock, log });
     this.#keep('rejections', (signal) => rejections.run(signal));
+    this.#keep('watches', (signal) => watches.run(signal));
     this.#keep('usage', (signal) => this.#count(engine, signal));
     this.#keep('exit addresses', (signal) => exitAddresses.run(signal));
     this.#keep('faults', (signal) => reporter.run(signal));

@@ -6,6 +6,7 @@ import type {
   EngineCounts,
   Explanation,
   Finished,
+  OpenConnection,
   Poll,
   Traffic,
   VpnOffer,
@@ -48,6 +49,7 @@ export class FakeEngine implements Engine {
   finished: Finished[] = [];
   currentFaults: Fault[] = [];
   open: Traffic[] = [];
+  connected: OpenConnection[] = [];
   offer: VpnOffer | undefined;
   stopped: { leave_running: boolean } | undefined;
 
@@ -83,6 +85,10 @@ export class FakeEngine implements Engine {
 
   async poll(): Promise<Poll> {
     return { finished: this.finished.splice(0), open: this.open, cursor: null };
+  }
+
+  connections(): Iterable<OpenConnection> {
+    return this.connected;
   }
 
   async takeLastUsed(): Promise<LastUsed[]> {

@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
+import type { OpenConnection } from '../src/engine.ts';
 import type { Fault } from '../src/faults.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
 import type { UsageRow } from '../src/usage/journal_state.ts';
@@ -55,6 +56,8 @@ function note(rows: UsageRow[]): void {
 
 const tunnels = async () => (await world.node.ask<{ tunnels?: number }>({ do: 'counts' })).tunnels;
 
+const connections = () => world.node.ask<OpenConnection[]>({ do: 'connections' });
+
 async function tickUntilIdle(): Promise<void> {
   await until(async () => (await tunnels()) === 0);
   // Once to end what has no tunnel, once to tell it, once to forget it.
@@ -78,6 +81,14 @@ test.each(['vpn-ikev2', 'vpn-ikev1'] as const)(
       await world.client(1).connect({ exit, service });
       expect(world.client(1).fetch({ down: 1000 })).toEqual({ from: exit, down: 1000 });
     }
+    // The last of them, as people look at it.
+    await until(async () => {
+      await tick();
+      return (await connections()).some(({ down }) => down >= 1000);
+    });
+    expect(await connections()).toMatchObject([
+      { service, exit_ip: exits.at(-1), address: '198.18.1.2' },
+    ]);
   },
 );
 

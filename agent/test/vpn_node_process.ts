@@ -18,7 +18,7 @@ import { Meter } from '../src/usage/meter.ts';
 
 export type Question =
   | { do: 'replace' | 'apply'; records: NodeRecord[]; revision: number }
-  | { do: 'tick' | 'faults' | 'counts' | 'health' }
+  | { do: 'tick' | 'faults' | 'counts' | 'connections' | 'health' }
   | { do: 'explain'; service: 'vpn-ikev2' | 'vpn-ikev1'; login: string; exit_ip: string }
   | { do: 'stop'; leave_running: boolean };
 
@@ -62,6 +62,8 @@ async function answer(question: Question): Promise<unknown> {
       return engine.faults();
     case 'counts':
       return engine.counts();
+    case 'connections':
+      return [...engine.connections()];
     case 'health':
       await health.check(new AbortController().signal);
       return { ...health.report(), faults: health.faults() };

@@ -13,7 +13,7 @@ function servingOf(...lists: string[][]) {
       'vpn-ikev2 192.0.2.1': { uniqueid: ip, 'remote-vips': [ip] },
     }));
   };
-  const options = { charon: { list }, l2tp: { links: () => new Map() } };
+  const options = { charon: { list }, l2tp: { links: () => [] } };
   const serving = new Serving(options as unknown as ServingOptions);
   return Object.assign(state, { serving });
 }

@@ -76,6 +76,7 @@ export async function admit(
   // From here on it can be revoked, even while it waits for a name or a destination.
   const { authority, exit_ip } = verdict;
   ctx.sessions.open(connection.name, authority);
+  connection.exit_ip = exit_ip;
   ctx.uses.note(authority, now);
   const addresses = await addressesOf(ctx, verdict, destination.host);
   noted(typeof addresses === 'string' && isDenial(addresses) ? addresses : authority.by);

@@ -30,6 +30,10 @@ export class Connection {
   readonly socket: Socket;
   /** By the port scheme. */
   readonly port: number;
+  /** Epoch seconds. */
+  readonly since: number;
+  /** The exit of the last request that was let in. */
+  exit_ip: string | undefined;
   /** Owns the callbacks that work for this connection. */
   readonly own: Own;
   readonly #onFinished: (traffic: Traffic) => void;
@@ -39,17 +43,22 @@ export class Connection {
   #takesMore = true;
   /** Bytes transferred before the current exchange. */
   #before = { up: 0, down: 0 };
+  /** All bytes at the last look at which they had increased, and when that was. */
+  #moved: { bytes: number; at: number };
 
   constructor(
     name: string,
     socket: Socket,
     port: number,
+    since: number,
     own: Own,
     onFinished: (traffic: Traffic) => void,
   ) {
     this.name = name;
     this.socket = socket;
     this.port = port;
+    this.since = since;
+    this.#moved = { bytes: 0, at: since };
     this.own = own;
     this.#onFinished = onFinished;
     socket.once(
@@ -120,6 +129,13 @@ export class Connection {
     };
   }
 
+  /** Its bytes so far, and when they last increased, as far as it was looked at. */
+  look(now: number): { up: number; down: number; last_byte_at: number } {
+    const { up, down } = this.#transferred();
+    if (up + down > this.#moved.bytes) this.#moved = { bytes: up + down, at: now };
+    return { up, down, last_byte_at: this.#moved.at };
+  }
+
   #beginNext(): void {
     if (this.#current || !this.#takesMore) return;
     const begin = this.#waiting.shift();
@@ -162,7 +178,7 @@ export class Connections {
     this.#count += 1;
     const name = `${this.#boot}-${this.#count}`;
     const own = ownedByConnection(this.#log, socket);
-    const connection = new Connection(name, socket, port, own, (traffic) => {
+    const connection = new Connection(name, socket, port, this.#clock.now(), own, (traffic) => {
       this.#finished.push({ ...traffic, at: this.#clock.now() });
       this.#finishedCount += 1;
     });
@@ -195,6 +211,10 @@ export class Connections {
     return open;
   }
 
+  named(name: string): Connection | undefined {
+    return this.#byName.get(name);
+  }
+
   close(name: string): void {
     this.#byName.get(name)?.socket.destroy();
   }
@@ -207,7 +227,9 @@ export class Connections {
       this.#finished.splice(0, Math.max(0, n - first));
     }
     const open: Traffic[] = [];
+    const now = this.#clock.now();
     for (const connection of this.#byName.values()) {
+      connection.look(now);
       const traffic = connection.open();
       if (traffic) open.push(traffic);
     }

@@ -1,12 +1,21 @@
 // The embedded engine: proxies in the agent's own process. It needs no root and no other program.
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { canonicalAddress } from '../../../kit/src/address.ts';
 import { ownedByConnection } from '../../../kit/src/owner.ts';
 import { SerialQueue } from '../../../kit/src/serial_queue.ts';
 import { ownAddresses } from '../address.ts';
 import type { Config } from '../config.ts';
 import { connectionCaps } from '../connection_caps.ts';
-import type { Engine, EngineCounts, EngineOptions, Explanation, Poll } from '../engine.ts';
+import type {
+  Engine,
+  EngineCounts,
+  EngineOptions,
+  Explanation,
+  OpenConnection,
+  Poll,
+} from '../engine.ts';
 import { explainDestination, type ResolvedName } from '../explain_destination.ts';
 import type { Failure } from '../failures.ts';
 import type { Fault } from '../faults.ts';
@@ -142,6 +151,20 @@ class EmbeddedEngine implements Engine {
 
   async poll(cursor: unknown): Promise<Poll> {
     return this.#ctx.connections.poll(cursor);
+  }
+
+  *connections(): Generator<OpenConnection> {
+    const { sessions, connections, clock } = this.#ctx;
+    const now = clock.now();
+    for (const [name, authority] of sessions.all()) {
+      const connection = connections.named(name);
+      if (authority.by === 'probe' || connection?.exit_ip === undefined) continue;
+      const { socket, exit_ip, since } = connection;
+      const address = canonicalAddress(socket.remoteAddress ?? '');
+      if (address === undefined) continue;
+      const service = socket instanceof TLSSocket ? 'proxy-https' : 'proxy';
+      yield { service, authority, address, exit_ip, since, ...connection.look(now) };
+    }
   }
 
   async takeLastUsed(): Promise<LastUsed[]> {

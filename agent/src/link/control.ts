@@ -1,6 +1,7 @@
 // The control plane, as the agent sees it (docs/node.md), and the HTTP client that speaks to a real
 // one.
 import type { Agent as HttpAgent, IncomingMessage } from 'node:http';
+import type { LargestGroups } from '../connection_groups.ts';
 import { ControlError } from '../control_error.ts';
 import type { KnownFault } from '../faults.ts';
 import type { ControlTime } from '../health/control_time.ts';
@@ -15,6 +16,7 @@ import type { FaultReports } from './fault_reporter.ts';
 import { IdleTimeout, newAgent, notOurs, piecesOf, readJson, send } from './http.ts';
 import type { Answer } from './questions.ts';
 import type { RejectionReports, Rejections } from './rejection_reporter.ts';
+import type { ConnectionReports } from './watches.ts';
 
 /** One step of the history. */
 export interface StreamEvent {
@@ -40,7 +42,11 @@ export interface ControlPlane {
 }
 
 /** Everything that the agent requests from the control plane and reports to it. */
-export type Control = ControlPlane & LastUsedReports & FaultReports & RejectionReports;
+export type Control = ControlPlane &
+  LastUsedReports &
+  FaultReports &
+  RejectionReports &
+  ConnectionReports;
 
 export interface HttpControlOptions {
   /** Of the node interface, without `/node`. */
@@ -161,6 +167,10 @@ export class HttpControl implements Control {
 
   async reportRejections(boot: string, reasons: Rejections): Promise<void> {
     await this.#post('/rejections', { boot, reasons });
+  }
+
+  async reportConnections(watch: number, largest: LargestGroups): Promise<void> {
+    await this.#post('/connections', { watch, ...largest });
   }
 
   async answer(id: number, answer: Answer): Promise<void> {

@@ -29,6 +29,8 @@ export interface LinkOptions {
   log: Logger;
   /** Called when a contract has changed, or, without an account, after a snapshot. */
   onContract?: (account?: number) => void;
+  /** Called with each record of a change. */
+  onRecord?: (record: NodeRecord) => void;
   /** Called when the control plane is heard from, at first and after each outage. */
   onFollowing?: () => void;
 }
@@ -64,6 +66,7 @@ export class Link {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #onContract: (account?: number) => void;
+  readonly #onRecord: (record: NodeRecord) => void;
   readonly #onFollowing: () => void;
   readonly #revocation: Revocation;
   /** `moved`: one of the fields below has changed. */
@@ -83,13 +86,15 @@ export class Link {
   /** Ends the open stream. */
   #stream = new AbortController();
 
-  constructor({ store, engine, control, clock, log, onContract, onFollowing }: LinkOptions) {
+  constructor(options: LinkOptions) {
+    const { store, engine, control, clock, log, onContract, onRecord, onFollowing } = options;
     this.#store = store;
     this.#engine = engine;
     this.#control = control;
     this.#clock = clock;
     this.#log = log;
     this.#onContract = onContract ?? (() => {});
+    this.#onRecord = onRecord ?? (() => {});
     this.#onFollowing = onFollowing ?? (() => {});
     this.#revocation = new Revocation(() => clock.steady());
   }
@@ -187,6 +192,7 @@ export class Link {
     const records = readAll(received);
     for (const record of records) {
       this.#noteQuestion(record);
+      this.#onRecord(record);
       if (record.kind === 'unreadable') this.#log.error({ record }, 'a record cannot be read');
       if (record.kind === 'contract' || record.kind === 'account') this.#onContract(record.account);
     }

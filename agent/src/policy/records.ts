@@ -100,6 +100,21 @@ export interface LoginQuestion {
   exit_ip: string;
 }
 
+/** The connections that are of interest; without any of these, all. */
+export interface ConnectionFilter {
+  /** Ids. */
+  account?: number;
+  user?: number;
+  /** The client's. */
+  address?: string;
+  exit_ip?: string;
+}
+
+/** A request to report the open connections again and again, until the lease ends. */
+export interface WatchValue extends ConnectionFilter {
+  lease_seconds: number;
+}
+
 /** The whole new state of one record; a null value means that the record is gone. */
 export type NodeRecord =
   | { kind: 'server'; value: ServerValue | null }
@@ -116,16 +131,22 @@ export type NodeRecord =
   /** Local: why a record, or a part of it, was left out. The record's next state ends it. */
   | { kind: 'unreadable'; name: string; value: { message: string } }
   | { kind: 'explain' | 'explain_token'; id: number; value: QuestionValue | null }
-  | { kind: 'explain_login'; id: number; value: LoginQuestion | null };
+  | { kind: 'explain_login'; id: number; value: LoginQuestion | null }
+  | { kind: 'connections'; id: number; value: WatchValue | null };
 
 type QuestionKind = 'explain' | 'explain_token' | 'explain_login';
 
-/** Whether a record is a question, which is not stored. */
+/** Whether a record is a question about a decision. */
 export function isQuestion<T extends { kind?: unknown }>(
   record: T,
 ): record is T & { kind: QuestionKind } {
   const { kind } = record;
   return kind === 'explain' || kind === 'explain_token' || kind === 'explain_login';
+}
+
+/** Whether a record is part of the policy. Questions and watches are not: they pass. */
+export function isStored(record: { kind?: unknown }): boolean {
+  return !isQuestion(record) && record.kind !== 'connections';
 }
 
 /** A point in one history of changes. */
@@ -266,6 +287,14 @@ const shapes = new Map<unknown, Shape>([
   ['explain_token', ofId({ ...question, user: text, claims: optional(tokenClaims, null) })],
   ['explain_login', ofId({ service: text, login: text, exit_ip: text })],
   ['explain', ofId({ ...question, user: optional(text, undefined) })],
+  [
+    'connections',
+    ofId({
+      lease_seconds: whole,
+      ...{ account: optional(whole, undefined), user: optional(whole, undefined) },
+      ...{ address: optional(text, undefined), exit_ip: optional(text, undefined) },
+    }),
+  ],
 ]);
 
 /** The name of a record among all of a policy: `server`, `contract 1`, `authlist 1 9`. */
@@ -339,7 +368,7 @@ export function readRecord(received: unknown): NodeRecord[] {
     if (!(error instanceof BadRecord)) throw error;
   }
   checkNames(received);
-  if (isQuestion(received)) return [];
+  if (!isStored(received)) return [];
   const { value, faults } = readablePart(received);
   return [
     { ...received, value } as NodeRecord,

@@ -5,7 +5,7 @@ import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import {
   BadRecord,
-  isQuestion,
+  isStored,
   type NodeRecord,
   type Position,
   readRecord,
@@ -111,7 +111,7 @@ export async function writeReceived(
         for (const readable of readLeniently(record)) {
           note(readable);
           // Questions are not part of the policy, and may contain tokens.
-          if (!isQuestion(readable))
+          if (isStored(readable))
             lines.push((readable as unknown) === record ? line : JSON.stringify(readable));
         }
       }

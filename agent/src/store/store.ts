@@ -2,7 +2,7 @@
 // the agent.
 import { openSync, renameSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
-import { isQuestion, type NodeRecord, type Position } from '../policy/records.ts';
+import { isStored, type NodeRecord, type Position } from '../policy/records.ts';
 import { Unreadable } from '../policy/unreadable.ts';
 import { type Change, ChangesWriter, encodeChange, encodeNext, newChange } from './changes_file.ts';
 import { compact } from './compaction.ts';
@@ -123,9 +123,9 @@ export class Store {
   /**
    * Adds one revision with all its records; without records, it only says how far the history
    * reaches. Replicas see it once this has returned. It survives the process at once, and a power
-   * cut a second later. Questions (`explain`) are left out: they may contain tokens. A change that
-   * cannot be written is held in memory, for replicas that are given `unstored`, until `repair` has
-   * written it.
+   * cut a second later. Questions and watches are left out: they pass, and may contain tokens. A
+   * change that cannot be written is held in memory, for replicas that are given `unstored`, until
+   * `repair` has written it.
    *
    * Errors: those of the disk if memory holds too much, and nothing was added then; no policy to
    * add to; a revision of the past.
@@ -136,7 +136,7 @@ export class Store {
     if (revision < after) {
       throw new RangeError(`revision: ${revision} is before ${after}, which is stored.`);
     }
-    const policyRecords = records.filter((record) => !isQuestion(record));
+    const policyRecords = records.filter(isStored);
     this.#hold({ ...newChange(revision, heard_at, policyRecords), epoch, after });
     for (const record of policyRecords) this.unreadable.note(record);
   }

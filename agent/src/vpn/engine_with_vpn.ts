@@ -1,6 +1,14 @@
 // A proxy engine and the VPN, as one engine: one decision, one journal, one list of faults for
 // both.
-import type { Engine, EngineCounts, Explanation, Poll, Stored, VpnOffer } from '../engine.ts';
+import type {
+  Engine,
+  EngineCounts,
+  Explanation,
+  OpenConnection,
+  Poll,
+  Stored,
+  VpnOffer,
+} from '../engine.ts';
 import type { Fault } from '../faults.ts';
 import type { Question } from '../policy/decide.ts';
 import { DecisionTally } from '../policy/decision_tally.ts';
@@ -41,6 +49,11 @@ export class EngineWithVpn implements Engine {
       open: [...proxy.open, ...vpn.open],
       cursor: { proxy: proxy.cursor, vpn: vpn.cursor } satisfies Cursors,
     };
+  }
+
+  *connections(): Generator<OpenConnection> {
+    yield* this.#proxy.connections();
+    yield* this.#vpn.connections();
   }
 
   takeLastUsed(): ReturnType<Engine['takeLastUsed']> {

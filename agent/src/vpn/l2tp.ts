@@ -85,16 +85,16 @@ export class L2tp {
     return { address, exit_ip: exit, source };
   }
 
-  /** The active links: by the client's address, the process of pppd. */
-  links(): Map<string, number> {
+  /** The active links, with their processes of pppd. */
+  links(): Array<PppLink & { pppd: number }> {
     const up = routedByPpp();
-    const links = new Map<string, number>();
+    const links: Array<PppLink & { pppd: number }> = [];
     for (const daemon of this.#daemons.values()) {
       const pid = daemon.find();
       const children = pid && readIfThere(`/proc/${pid}/task/${pid}/children`);
       for (const child of (children || '').split(' ').filter(Boolean)) {
         const link = this.findLink(Number(child));
-        if (link && up.has(link.address)) links.set(link.address, Number(child));
+        if (link && up.has(link.address)) links.push({ ...link, pppd: Number(child) });
       }
     }
     return links;

@@ -1,6 +1,7 @@
 // The serving part of the VPN: what charon and the L2TP daemons should offer, and the tunnels that
 // they carry.
 import { isIPv4 } from 'node:net';
+import { canonicalAddress } from '../../../kit/src/address.ts';
 import { certificatesOf } from '../../../kit/src/certificate.ts';
 import type { VpnService } from '../../../kit/src/vpn_password.ts';
 import { ownAddresses } from '../address.ts';
@@ -8,10 +9,10 @@ import type { Certificate, KeyPair } from '../certificate.ts';
 import type { Config, VpnSettings } from '../config.ts';
 import type { ServerValue } from '../policy/records.ts';
 import type { Charon } from './charon.ts';
-import { connectionsOf, ipv6Pool, servedServices, sharedSecret } from './connections.ts';
+import { connectionsOf, ipv6Pool, servedServices, serviceOf, sharedSecret } from './connections.ts';
 import type { L2tp } from './l2tp.ts';
 import { canCarryIpv6, findLackOfL2tp, isOnlyAddress, type Lack, mayCarryPpp } from './machine.ts';
-import type { Tunnel, TunnelClient } from './sessions.ts';
+import type { Tunnel, TunnelClient, TunnelEnds } from './sessions.ts';
 import { Refused, type ViciMessage } from './vici.ts';
 import { vpnFirewallRules } from './vpn_firewall.ts';
 
@@ -98,14 +99,18 @@ export class Serving {
 
   async #listTunnels(): Promise<Map<string, Tunnel>> {
     const { charon, l2tp } = this.#options;
-    const links = Array.from(l2tp.links(), ([address, pppd]) => [address, { pppd }] as const);
-    const tunnels = new Map<string, Tunnel>(links);
+    const tunnels = new Map<string, Tunnel>();
+    for (const { address, exit_ip, source, pppd } of l2tp.links()) {
+      const ends = { service: 'vpn-l2tp', exit_ip, address: source } as const;
+      tunnels.set(address, { pppd, ends });
+    }
     for (const event of await charon.list('list-sas', 'list-sa')) {
       for (const [connection, tunnel] of Object.entries(event) as Array<[string, ViciMessage]>) {
         const { uniqueid, 'remote-vips': addresses = [] } = tunnel;
         const address = (addresses as string[]).find((ip) => isIPv4(ip));
         if (address === undefined) continue;
-        tunnels.set(address, { ike: String(uniqueid), client: clientIn(connection, tunnel) });
+        const client = clientIn(connection, tunnel);
+        tunnels.set(address, { ike: String(uniqueid), client, ends: endsOf(connection, tunnel) });
       }
     }
     return tunnels;
@@ -197,6 +202,13 @@ export class Serving {
     }
     note('vpn-l2tp', fault && `vpn-l2tp is not served: ${fault}.`);
   }
+}
+
+function endsOf(connection: string, tunnel: ViciMessage): TunnelEnds | undefined {
+  const service = serviceOf(connection);
+  const address = canonicalAddress(String(tunnel['remote-host'] ?? ''));
+  if (!service || address === undefined) return undefined;
+  return { service, exit_ip: connection.slice(service.length + 1), address };
 }
 
 /** Undefined: its connection uses no XAuth login, or it is about to end. */

@@ -3,8 +3,9 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { SerialQueue } from '../../../kit/src/serial_queue.ts';
+import type { VpnService } from '../../../kit/src/vpn_password.ts';
 import type { Clock } from '../clock.ts';
-import type { Finished, Poll, Stored, Traffic } from '../engine.ts';
+import type { Finished, OpenConnection, Poll, Stored, Traffic } from '../engine.ts';
 import { type Allowed, type Authority, type Rules, revocationOf } from '../policy/decide.ts';
 import type { Reason } from '../policy/denials.ts';
 import type { Policy } from '../policy/policy.ts';
@@ -74,6 +75,8 @@ export interface VpnSession extends SessionFlows {
   /** Epoch seconds. */
   since: number;
   is_open: boolean;
+  /** Its bytes at the last count, and when they last increased, in epoch seconds. */
+  counted: { up: number; down: number; last_byte_at: number };
   /** Where its client was at its login, and at the last look. */
   client?: TunnelClient | undefined;
 }
@@ -81,8 +84,19 @@ export interface VpnSession extends SessionFlows {
 /** Identifies a client of IKEv1 when it logs in again for new keys. */
 export type TunnelClient = Pick<LoginAttempt, 'connection' | 'login' | 'source' | 'source_port'>;
 
+/** Between which addresses a tunnel runs, and by which service. */
+export interface TunnelEnds {
+  service: VpnService;
+  exit_ip: string;
+  /** The client's address. */
+  address: string;
+}
+
 /** The carrier of a tunnel, by which it can be ended: charon's number for it, or a pppd process. */
-export type Tunnel = { ike: string; client?: TunnelClient | undefined } | { pppd: number };
+export type Tunnel = { ends?: TunnelEnds | undefined } & (
+  | { ike: string; client?: TunnelClient | undefined }
+  | { pppd: number }
+);
 
 /** How long a client may take from its login to its tunnel. */
 const buildingSeconds = 30;
@@ -143,6 +157,14 @@ export class VpnSessions {
     return open.map(({ address }) => address).filter((address) => this.#tunnels?.has(address));
   }
 
+  /** The open sessions that had a tunnel at the last look. */
+  *connections(): Generator<OpenConnection> {
+    for (const { address: inside, is_open, authority, since, counted } of this.all) {
+      const { ends } = this.#tunnels?.get(inside) ?? {};
+      if (is_open && ends) yield { ...ends, authority, since, ...counted };
+    }
+  }
+
   /** The number of tunnels; undefined before the first look. */
   get size(): number | undefined {
     return this.#tunnels?.size;
@@ -187,7 +209,8 @@ export class VpnSessions {
       const since = Math.floor(clock.now());
       this.#zone = (this.#zone % largestZone) + 1;
       const flows = { address, zone: this.#zone };
-      const session = { connection, ...flows, authority, since, is_open: true, client };
+      const counted = { up: 0, down: 0, last_byte_at: since };
+      const session = { connection, ...flows, authority, since, is_open: true, counted, client };
       await kernel.open({ ...flows, exit_ip, note: noteOf(session) });
       this.#byAddress.set(address, session);
       this.#building.set(connection, since);
@@ -311,6 +334,9 @@ export class VpnSessions {
       const { connection, authority } = session;
       const { account, user } = authority;
       listed.add(connection);
+      const isMoved = up + down > session.counted.up + session.counted.down;
+      const last_byte_at = isMoved ? now : session.counted.last_byte_at;
+      session.counted = { up, down, last_byte_at };
       if (reported.has(connection)) continue;
       const traffic = { connection, account, user, up, down };
       if (isFinal.has(session) && this.#isOver(session)) finished.push({ ...traffic, at: now });
@@ -401,5 +427,6 @@ function readNote({ address, note }: KernelCount): VpnSession | undefined {
         generation: Number(key.slice(1)),
       }
     : { by: 'token', ...claims, expiry: Number(expiry), kid: key };
-  return { connection, address, zone, authority, since: at, is_open: false };
+  const counted = { up: 0, down: 0, last_byte_at: at };
+  return { connection, address, zone, authority, since: at, is_open: false, counted };
 }

@@ -8,7 +8,7 @@ import { SerialQueue } from '../../../kit/src/serial_queue.ts';
 import { Certificate } from '../certificate.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
-import type { Explanation, Poll, Stored, VpnOffer } from '../engine.ts';
+import type { Explanation, OpenConnection, Poll, Stored, VpnOffer } from '../engine.ts';
 import type { Fault } from '../faults.ts';
 import { nft } from '../firewall.ts';
 import type { Rules, VpnLogin } from '../policy/decide.ts';
@@ -121,6 +121,11 @@ export class Vpn {
     // this journal.
     const begun = existsSync(this.#dir) ? null : [];
     return { finished: [], open: [], cursor: cursor ?? begun };
+  }
+
+  /** The tunnels of clients. */
+  connections(): Iterable<OpenConnection> {
+    return this.#sessions?.connections() ?? [];
   }
 
   /** The decision on this login. */

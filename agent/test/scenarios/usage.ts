@@ -84,6 +84,50 @@ export function usage(s: Scene): void {
       });
     });
 
+    test('an open connection is listed with its user, client, exit, bytes and times, until it closes', async () => {
+      const usage = await t.Usage.from(s.node.engine, s.url, s.normal);
+      const listed = async () => {
+        await usage.poll();
+        return [...s.node.engine.connections()].filter(({ authority }) => authority.account === 2);
+      };
+      const { from } = s.tokened(2);
+      const port = t.tlsBase + f.port_base + 1;
+      const start = Math.floor(Date.now() / 1000);
+      const tls = { ...s.tokened(2), port, proxy_certificate: s.node.certificate };
+      const clients = [
+        await t.openTunnel({ ...s.normal, from: f.sources[1] }, s.to),
+        await t.openTunnel(tls, s.to),
+      ];
+      const bytes = 100_000;
+      for (const client of clients) {
+        await client.ask(t.requestText('GET', `/bytes/${bytes}`));
+      }
+      const sorted = async () =>
+        (await listed()).sort((a, b) => a.service.localeCompare(b.service));
+      await t.until(async () => {
+        const downs = (await sorted()).map(({ down }) => down);
+        return downs.length === 2 && downs.every((down) => down > bytes * 0.9);
+      });
+      expect(await sorted()).toMatchObject([
+        {
+          ...{ service: 'proxy', address: f.sources[1], exit_ip: f.exits[0] },
+          authority: { by: 'authlist', account: 2, user: 1, entry: f.entry },
+        },
+        {
+          ...{ service: 'proxy-https', address: from, exit_ip: f.exits[1] },
+          authority: { by: 'token', account: 2, user: 1 },
+        },
+      ]);
+      for (const { since, last_byte_at, up } of await sorted()) {
+        expect(since).toBeGreaterThanOrEqual(start);
+        expect(last_byte_at).toBeGreaterThanOrEqual(since);
+        expect(last_byte_at).toBeLessThanOrEqual(Math.ceil(Date.now() / 1000));
+        expect(up).toBeLessThanOrEqual(2000);
+      }
+      for (const client of clients) await client.close();
+      await t.until(async () => (await listed()).length === 0);
+    });
+
     test('of many transfers at once adds up to the byte', async () => {
       const usage = await t.Usage.from(s.node.engine, s.url, s.normal);
       const sums: Record<string, { up: number; down: number }> = {};

@@ -58,6 +58,12 @@ export interface Connection {
   isAnnounced: boolean;
   /** As the kernel last listed it; undefined while unlisted. */
   socket: Socket | undefined;
+  /**
+   * When the kernel first listed it in this run, and last listed it with more bytes; epoch seconds.
+   * Undefined while unlisted.
+   */
+  since: number | undefined;
+  moved_at: number | undefined;
   /** Bytes of its finished requests, billed or not. */
   base: Bytes;
   /** `base` came before the journal: its next line contains bytes that must not be reported. */
@@ -109,8 +115,24 @@ type ConnectionParts = Partial<
 export function create(squid: number, parts: ConnectionParts): Connection {
   const { owner, socket, isAnnounced = false, base = sum(), isLeft = false, ahead, over } = parts;
   const state = socket === undefined ? 'unlisted' : owner ? 'open' : 'unowned';
-  const times = { waited: 0, ended_at: undefined };
+  const times = { since: undefined, moved_at: undefined, waited: 0, ended_at: undefined };
   return { state, squid, owner, isAnnounced, socket, base, isLeft, ahead, over, ...times };
+}
+
+/** The bytes of a socket without those of TLS, never too many. */
+export function payloadOf({ up, down }: Socket, isTls: boolean): Bytes {
+  const payload = (bytes: number) =>
+    isTls ? Math.max(0, Math.floor(bytes * tlsShare) - tlsHandshakeBytes) : bytes;
+  return { up: payload(up), down: payload(down) };
+}
+
+/** Notes that the kernel lists a connection with this socket. */
+export function list(connection: Connection, socket: Socket, now: number): void {
+  const { up, down } = connection.socket ?? { up: 0, down: 0 };
+  const isMoved = socket.up + socket.down > up + down;
+  connection.since ??= now;
+  connection.moved_at = isMoved ? now : (connection.moved_at ?? now);
+  connection.socket = socket;
 }
 
 /**
@@ -122,10 +144,7 @@ export function openTraffic(
 ): Traffic | undefined {
   if (!socket || !owner || owner.by === 'probe') return undefined;
   const { account, user } = owner;
-  const isTls = tls_ports.has(socket.port);
-  const payload = (bytes: number) =>
-    isTls ? Math.floor(bytes * tlsShare) - tlsHandshakeBytes : bytes;
-  const { up, down } = beyond({ up: payload(socket.up), down: payload(socket.down) }, base);
+  const { up, down } = beyond(payloadOf(socket, tls_ports.has(socket.port)), base);
   if (up + down === 0) return undefined;
   const connection = ahead?.connection ?? `${socket.connection} ${socket.cookie} ${squid}`;
   return { connection, account, user, up, down };

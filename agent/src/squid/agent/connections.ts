@@ -11,6 +11,7 @@ import {
   type Connection,
   create,
   larger,
+  list,
   openTraffic,
   type State,
   sum,
@@ -33,6 +34,12 @@ const longestWaitSeconds = 600;
 const searchedLists = 2;
 /** How many lists a suspect gets until an owner is reported: a new decider needs one. */
 const maxListsOfSuspect = 3;
+
+/** A connection on the kernel's list, with an owner. */
+type Listed = Connection & { socket: Socket; owner: Authority };
+
+const isListed = (connection: Connection): connection is Listed =>
+  connection.socket !== undefined && connection.owner !== undefined;
 
 export class Connections {
   readonly #listSockets: (ports: readonly number[]) => Promise<Socket[]>;
@@ -92,6 +99,13 @@ export class Connections {
     for (const [name] of owners) {
       const connection = this.#live.get(name);
       if (connection) connection.isAnnounced = true;
+    }
+  }
+
+  /** The connections with an owner that the kernel listed last, by name. */
+  *listed(): Generator<[name: string, Listed]> {
+    for (const [name, connection] of this.#live) {
+      if (isListed(connection)) yield [name, connection];
     }
   }
 
@@ -388,7 +402,8 @@ export class Connections {
       const previous = missing.get(connection);
       missing.delete(connection);
       if (previous?.socket?.cookie === cookie) {
-        Object.assign(previous, { socket, squid });
+        list(previous, socket, now);
+        previous.squid = squid;
         continue;
       }
       if (previous) this.#end(connection, previous, now);
@@ -396,7 +411,9 @@ export class Connections {
       // little late.
       const base = logged.get(connection);
       const { owner, isAnnounced } = previous ?? {};
-      this.#live.set(connection, create(squid, { owner, isAnnounced, socket, base }));
+      const created = create(squid, { owner, isAnnounced, socket, base });
+      list(created, socket, now);
+      this.#live.set(connection, created);
     }
     for (const [name, connection] of missing) {
       const { squid, owner, isAnnounced } = connection;

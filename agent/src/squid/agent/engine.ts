@@ -5,7 +5,14 @@ import { join } from 'node:path';
 import { SerialQueue } from '../../../../kit/src/serial_queue.ts';
 import { mayDial, ownAddresses } from '../../address.ts';
 import { connectionCaps } from '../../connection_caps.ts';
-import type { Engine, EngineCounts, Explanation, Poll, Stored } from '../../engine.ts';
+import type {
+  Engine,
+  EngineCounts,
+  Explanation,
+  OpenConnection,
+  Poll,
+  Stored,
+} from '../../engine.ts';
 import { explainDestination } from '../../explain_destination.ts';
 import { type Fault, faultsOf } from '../../faults.ts';
 import { decideWithin, isDrained, type Question } from '../../policy/decide.ts';
@@ -17,9 +24,9 @@ import { Resolver } from '../../resolver.ts';
 import { Replica, readServer } from '../../store/replica.ts';
 import { refusalOf } from '../conf/destinations.ts';
 import type { CaughtUp } from '../protocol.ts';
-import { killSockets, listSockets, type Socket } from '../sockets.ts';
+import { killSockets, listSockets, type Socket, sourceOf } from '../sockets.ts';
 import { carriedBytes, forgedFault } from './claims.ts';
-import type { TrackedSquid } from './connection.ts';
+import { payloadOf, type TrackedSquid } from './connection.ts';
 import { Connections } from './connections.ts';
 import { countsOf } from './counts.ts';
 import { cursorOfSquids } from './cursor.ts';
@@ -64,6 +71,8 @@ class SquidEngine implements Engine {
   #sockets: readonly Socket[] = [];
   /** Where to listen, as a decider last reported. */
   #listeners: ReadonlyMap<number, Listener> = new Map();
+  /** All ports since the start: connections outlive the port that they came in on. */
+  readonly #pastListeners = new Map<number, Listener>();
   /** The policy in this process, only while no decider holds it. */
   #replica: Replica | undefined;
   #isDrained = false;
@@ -117,6 +126,24 @@ class SquidEngine implements Engine {
   /** One call at a time: the link waits for each. */
   catchUp(): Promise<Position | undefined> {
     return this.#queue.run(() => this.#catchUp());
+  }
+
+  *connections(): Generator<OpenConnection> {
+    const { config, clock } = this.#options;
+    const now = clock.now();
+    for (const [
+      name,
+      { socket, owner, since = now, moved_at = now },
+    ] of this.#connections.listed()) {
+      const listener = this.#pastListeners.get(socket.port - config.port_shift);
+      if (owner.by === 'probe' || !listener) continue;
+      const { exit_ip, tls } = listener;
+      yield {
+        ...{ service: tls ? 'proxy-https' : 'proxy', authority: owner },
+        ...{ address: sourceOf(name), exit_ip, since, last_byte_at: moved_at },
+        ...payloadOf(socket, tls),
+      };
+    }
   }
 
   async takeLastUsed(): Promise<LastUsed[]> {
@@ -248,6 +275,7 @@ class SquidEngine implements Engine {
     try {
       await this.#fleet.listen([...listeners.values()]);
       this.#listeners = listeners;
+      for (const [port, listener] of listeners) this.#pastListeners.set(port, listener);
     } finally {
       this.#watchPorts();
     }

@@ -1,0 +1,100 @@
+// Watches: while somebody looks at the open connections, the control plane asks for them, and the
+// node repeats its answer every few seconds. A watch that is not renewed ends by itself.
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
+import { groupConnections, type LargestGroups, largestGroups } from '../connection_groups.ts';
+import type { ControlError } from '../control_error.ts';
+import type { Engine } from '../engine.ts';
+import type { ConnectionFilter, NodeRecord } from '../policy/records.ts';
+
+/** The part of the control plane that is needed. A rejection is a ControlError. */
+export interface ConnectionReports {
+  /** Answers a watch. */
+  reportConnections(watch: number, largest: LargestGroups): Promise<void>;
+}
+
+export interface WatchesOptions {
+  engine: Pick<Engine, 'connections'>;
+  control: ConnectionReports;
+  clock: Clock;
+  log: Logger;
+}
+
+interface Watch {
+  filter: ConnectionFilter;
+  /** When it is answered next, and when it ends, in steady seconds. */
+  due: number;
+  until: number;
+}
+
+const everySeconds = 3;
+/** All that are due by then are answered together: looking at all connections takes a moment. */
+const pauseSeconds = 0.25;
+const longestLeaseSeconds = 60;
+/** The control plane asks for fewer at once. */
+const maxWatches = 256;
+
+export class Watches {
+  readonly #options: WatchesOptions;
+  readonly #watches = new Map<number, Watch>();
+  #wake = new AbortController();
+
+  constructor(options: WatchesOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#watches.size;
+  }
+
+  /** Begins a watch, renews it, or ends it; other records are ignored. */
+  note(record: NodeRecord): void {
+    if (record.kind !== 'connections') return;
+    const { id, value } = record;
+    this.#watches.delete(id);
+    if (!value) return;
+    const { lease_seconds, ...filter } = value;
+    const now = this.#options.clock.steady();
+    const until = now + Math.min(lease_seconds, longestLeaseSeconds);
+    this.#watches.set(id, { filter, due: now, until });
+    const [oldest] = this.#watches.keys();
+    if (this.#watches.size > maxWatches && oldest !== undefined) this.#watches.delete(oldest);
+    this.#wake.abort();
+  }
+
+  /** Answers watches until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (!signal.aborted) {
+      this.#wake = new AbortController();
+      await this.#answerDue();
+      const due = Math.min(...Array.from(this.#watches.values(), (watch) => watch.due));
+      await clock.sleep(due - clock.steady(), AbortSignal.any([signal, this.#wake.signal]));
+      await clock.sleep(pauseSeconds, signal);
+    }
+  }
+
+  async #answerDue(): Promise<void> {
+    const { engine, clock } = this.#options;
+    const now = clock.steady();
+    for (const [id, { until }] of this.#watches) if (until <= now) this.#watches.delete(id);
+    const due = Array.from(this.#watches).filter(([, watch]) => watch.due <= now + pauseSeconds);
+    if (due.length === 0) return;
+    const groups = await groupConnections(engine.connections());
+    for (const [id, watch] of due) {
+      watch.due = now + everySeconds;
+      await this.#answer(id, largestGroups(groups, watch.filter));
+    }
+  }
+
+  async #answer(id: number, largest: LargestGroups): Promise<void> {
+    const { control, log } = this.#options;
+    try {
+      await control.reportConnections(id, largest);
+    } catch (error) {
+      // The control plane does not wait for it any more.
+      if ((error as Partial<ControlError>).status === 404) this.#watches.delete(id);
+      else log.debug({ err: error, watch: id }, 'open connections cannot be reported');
+    }
+  }
+}

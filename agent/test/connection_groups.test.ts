@@ -1,0 +1,77 @@
+// The open connections of a node in groups: who, from where, to which exit, by which credential,
+// and how many groups are shown.
+import { expect, test } from 'vitest';
+import { groupConnections, largestGroups, maxGroups } from '../src/connection_groups.ts';
+import type { OpenConnection } from '../src/engine.ts';
+
+const listed = { by: 'authlist', account: 1, user: 2, entry: 9, ip: '192.0.2.1' } as const;
+const claims = { account: 1, user: 2, token_version: 1, expiry: 2_000_000_000 };
+const token = { by: 'token', kid: 'k1', ...claims } as const;
+
+const open = (change: Partial<OpenConnection> = {}): OpenConnection => ({
+  ...{ service: 'proxy', authority: listed, address: '192.0.2.1', exit_ip: '198.51.100.1' },
+  ...{ since: 100, last_byte_at: 200, up: 10, down: 1000 },
+  ...change,
+});
+
+test('connections of one user, address, exit and service are one group, with their sums and all credentials', async () => {
+  const groups = await groupConnections([
+    open(),
+    open({ authority: token, since: 90, up: 1 }),
+    open({ last_byte_at: 300, down: 5 }),
+  ]);
+  expect(groups).toEqual([
+    {
+      ...{ service: 'proxy', account: 1, user: 2, address: '192.0.2.1', exit_ip: '198.51.100.1' },
+      ...{ by: ['authlist', 'token'], entry: 9, connections: 3, since: 90, last_byte_at: 300 },
+      ...{ up: 21, down: 2005 },
+    },
+  ]);
+});
+
+test('another service, account, user, address or exit is another group', async () => {
+  const others: Array<Partial<OpenConnection>> = [
+    { service: 'proxy-https' },
+    { authority: { ...listed, account: 2 } },
+    { authority: { ...listed, user: 3 } },
+    { address: '2001:db8::1' },
+    { exit_ip: '2001:db8::e' },
+  ];
+  const groups = await groupConnections([open(), ...others.map(open), open()]);
+  expect(groups.map(({ connections }) => connections)).toEqual([2, 1, 1, 1, 1, 1]);
+  const bySource = largestGroups(groups, { address: '2001:db8::1', account: 1 });
+  expect(bySource.groups).toEqual([groups[4]]);
+  expect(largestGroups(groups, { exit_ip: '198.51.100.9' }).groups).toEqual([]);
+});
+
+test('of 20,000 connections in 2,000 groups the 1,000 largest are named, and the others summed', async () => {
+  function* all() {
+    for (let at = 0; at < 20_000; at += 1) {
+      // The first groups get more than the others.
+      const group = at < 2000 ? at : at % 1500;
+      yield open({ address: `10.0.${group >> 8}.${group & 255}` });
+    }
+  }
+  const groups = await groupConnections(all());
+  const { groups: largest, rest } = largestGroups(groups, {});
+  expect(groups).toHaveLength(2000);
+  expect(largest).toHaveLength(maxGroups);
+  const named = largest.reduce((sum, { connections }) => sum + connections, 0);
+  expect(rest).toEqual({
+    ...{ groups: 1000, connections: 20_000 - named },
+    ...{ up: 10 * (20_000 - named), down: 1000 * (20_000 - named) },
+  });
+  const smallest = Math.min(...largest.map(({ connections }) => connections));
+  const isNamed = new Set(largest);
+  const unnamed = groups.filter((group) => !isNamed.has(group));
+  expect(unnamed.every(({ connections }) => connections <= smallest)).toBe(true);
+});
+
+test('connections that open and close while they are read do no harm', async () => {
+  const live = new Map(Array.from({ length: 5000 }, (_, at) => [at, open()]));
+  const grouping = groupConnections(live.values());
+  for (let at = 0; at < 4000; at += 1) live.delete(at);
+  live.set(6000, open());
+  const [group] = await grouping;
+  expect(group?.connections).toBe(2000 + 1000 + 1);
+});
