@@ -26,6 +26,7 @@ interface Rule {
 
 /** The modules of the server, in ARCHITECTURE's order: one may know those before it. */
 const modules = [
+  'saved_views',
   'operators',
   'usage',
   'port_schemes',
@@ -85,6 +86,7 @@ const tables: Record<string, string[]> = {
   'lists/removals.ts': ['removals', 'removed_entries'],
   'lists/batches.ts': ['list_batches'],
   'changes/stored_responses.ts': ['idempotency_keys'],
+  saved_views: ['saved_views'],
   operators: ['admin_tokens'],
   usage: ['usage_hours', 'usage_days', 'usage_server_hours', 'usage_periods', 'usage_journals'],
   port_schemes: ['port_schemes'],

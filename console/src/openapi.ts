@@ -1324,6 +1324,17 @@ export interface NewPortScheme {
   }[];
 }
 
+export interface NewSavedView {
+  /** The address of the list in the console. */
+  page: string;
+  /** Unique on the page, for each person. */
+  name: string;
+  /** The filters, the order and the columns, as in the address. */
+  query: string;
+  /** Whether a view of this page and name may be replaced. */
+  replace?: boolean;
+}
+
 export interface NewServer {
   /** Server short name; it stays. */
   name: string;
@@ -1736,6 +1747,17 @@ export interface RestoreOutcome {
 export interface RevokedTokens {
   /** How many tokens. */
   revoked: number;
+}
+
+export interface SavedView {
+  /** Names it in paths. */
+  id: number;
+  /** The address of the list in the console. */
+  page: string;
+  /** Unique on the page, for each person. */
+  name: string;
+  /** The filters, the order and the columns, as in the address. */
+  query: string;
 }
 
 export interface SecondFactorCode {
@@ -2284,6 +2306,9 @@ export const operations = {
   console_reset_user_sign_in: { method: 'DELETE', path: '/console/users/{user}/sign-in' },
   console_raise_token_version: { method: 'POST', path: '/console/users/{user}/token_version' },
   console_create_vpn_profile: { method: 'POST', path: '/console/users/{user}/vpn-profile' },
+  console_list_views: { method: 'GET', path: '/console/views' },
+  console_save_view: { method: 'PUT', path: '/console/views' },
+  console_remove_view: { method: 'DELETE', path: '/console/views/{id}' },
   admin_list_accounts: { method: 'GET', path: '/admin/accounts' },
   admin_create_account: { method: 'POST', path: '/admin/accounts' },
   admin_change_accounts: { method: 'PATCH', path: '/admin/accounts' },
@@ -2461,6 +2486,9 @@ export const operations = {
   admin_remove_token: { method: 'DELETE', path: '/admin/tokens/{id}' },
   admin_list_usage: { method: 'GET', path: '/admin/usage' },
   admin_get_usage_over_time: { method: 'GET', path: '/admin/usage/over_time' },
+  admin_list_views: { method: 'GET', path: '/admin/views' },
+  admin_save_view: { method: 'PUT', path: '/admin/views' },
+  admin_remove_view: { method: 'DELETE', path: '/admin/views/{id}' },
 } as const;
 
 /** The parameters of each operation, and its response. */
@@ -2849,6 +2877,18 @@ export interface Operations {
   console_create_vpn_profile: {
     given: { path: { user: string }; body: NewVpnProfile };
     response: VpnProfile;
+  };
+  console_list_views: {
+    given: object;
+    response: SavedView[];
+  };
+  console_save_view: {
+    given: { body: NewSavedView };
+    response: SavedView;
+  };
+  console_remove_view: {
+    given: { path: { id: number } };
+    response: undefined;
   };
   admin_list_accounts: {
     given: {
@@ -3478,5 +3518,17 @@ export interface Operations {
       };
     };
     response: UsageOverTime;
+  };
+  admin_list_views: {
+    given: object;
+    response: SavedView[];
+  };
+  admin_save_view: {
+    given: { body: NewSavedView };
+    response: SavedView;
+  };
+  admin_remove_view: {
+    given: { path: { id: number } };
+    response: undefined;
   };
 }

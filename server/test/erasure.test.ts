@@ -268,6 +268,16 @@ eachDatabase((database) => {
       'put /second-factor': () =>
         person.put('/second-factor', { code: phone.generate({ timestamp: t.now() * 1000 }) }),
       'post /second-factor/remove': () => person.post('/second-factor/remove', { password }),
+      'put /views': () =>
+        person.put('/views', {
+          page: `/users/${name}`,
+          name: displayName,
+          query: `search=${addresses[0]}`,
+        }),
+      'delete /views/{id}': async () => {
+        const view = { page: '/users', name, query: `search=${addresses[1]}` };
+        return person.delete(`/views/${(await person.put('/views', view)).body.id}`);
+      },
       'put /password': () =>
         person.put('/password', { current_password: password, password: `${password} 2` }),
     };

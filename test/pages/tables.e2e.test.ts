@@ -170,23 +170,95 @@ describe('a table', () => {
     expect(lines).toHaveLength(1201);
   });
 
-  test('is seen again as a person saved it: filters, order and columns, also after a reload', async () => {
-    await t.load(`${path}?state=idle&sort=ip&columns=Id`);
-    const views = t.visit.page.getByRole('navigation', { name: 'Saved views' });
-    await t.visit.button('Save view …').click();
-    await t.visit.field('Name').fill('Inactive users');
-    await expectAccessible(t.visit, 'saving a view');
-    await t.visit.dialog('Save this view').getByRole('button', { name: 'Save view' }).click();
-    await views.getByRole('link', { name: 'All' }).click();
-    await expect.poll(() => t.visit.page.url()).not.toContain('state=');
-    await t.visit.page.reload();
-    await views.getByRole('link', { name: 'Inactive users' }).click();
-    await expect.poll(() => t.visit.page.url()).toMatch(/columns=Id.*sort=ip.*state=idle/);
-    expect(await t.visit.field('State').inputValue()).toBe('idle');
-    await expect.poll(headings).toContain('Id');
-    await expectAccessible(t.visit, 'a saved view');
-    await t.visit.button('Remove the view Inactive users').click();
-    await t.visit.button('Save view …').waitFor();
-    expect(await views.getByRole('link').count()).toBe(0);
+  describe('with saved views', () => {
+    let views: Array<Record<string, unknown>>;
+    const bar = () => t.visit.page.getByRole('navigation', { name: 'Saved views' });
+    const saveDialog = () => t.visit.dialog('Save this view');
+    beforeEach(() => {
+      views = [];
+    });
+
+    /** The operations of the fake on views do as those of the server. */
+    function storeViews(): void {
+      t.fake.answer(({ name }, { params, body }) => {
+        if (name === 'GET /admin/views') return { body: views };
+        if (name === 'DELETE /admin/views/{id}') {
+          views = views.filter(({ id }) => String(id) !== params.id);
+        }
+        if (name !== 'PUT /admin/views') return undefined;
+        const { replace, ...view } = body as Record<string, unknown>;
+        const before = views.find((other) => other.name === view.name && other.page === view.page);
+        if (before && !replace) {
+          const message = 'name: you have it already.';
+          return { status: 409, body: { message, code: 'name_taken', field: 'name' } };
+        }
+        if (before) Object.assign(before, view);
+        else views.push({ id: views.length + 1, ...view });
+        return { body: before ?? views.at(-1) };
+      });
+    }
+
+    test('is seen again as a person saved it: filters, order and columns, also after a reload', async () => {
+      storeViews();
+      await t.load(`${path}?state=idle&sort=ip&columns=Id`);
+      await t.visit.button('Save view …').click();
+      await t.visit.field('Name').fill('Inactive users');
+      await expectAccessible(t.visit, 'saving a view');
+      await saveDialog().getByRole('button', { name: 'Save view' }).click();
+      await bar().getByRole('link', { name: 'All' }).click();
+      await expect.poll(() => t.visit.page.url()).not.toContain('state=');
+      await t.visit.page.reload();
+      await bar().getByRole('link', { name: 'Inactive users' }).click();
+      await expect.poll(() => t.visit.page.url()).toMatch(/columns=Id.*sort=ip.*state=idle/);
+      expect(await t.visit.field('State').inputValue()).toBe('idle');
+      await expect.poll(headings).toContain('Id');
+      await expectAccessible(t.visit, 'a saved view');
+      await t.visit.button('Remove the view Inactive users').click();
+      await t.visit.button('Save view …').waitFor();
+      expect(await bar().getByRole('link').count()).toBe(0);
+      await t.visit.toast('removed').getByRole('button', { name: 'Undo' }).click();
+      await bar().getByRole('link', { name: 'Inactive users' }).waitFor();
+    });
+
+    test('asks before another view replaces one of its name, also one that another tab has saved, and undoes it', async () => {
+      storeViews();
+      await t.load(`${path}?state=idle`);
+      views.push({ id: 1, page: path, name: 'Mine', query: 'state=used' });
+      await t.visit.button('Save view …').click();
+      await t.visit.field('Name').fill('Mine');
+      await saveDialog().getByRole('button', { name: 'Save view' }).click();
+      await saveDialog().getByText('You have a view with this name.').waitFor();
+      expect(views).toMatchObject([{ query: 'state=used' }]);
+      await saveDialog().getByRole('button', { name: 'Replace view' }).click();
+      const toast = t.visit.toast('View “Mine” replaced.');
+      await toast.waitFor();
+      expect(views).toMatchObject([{ name: 'Mine', query: 'state=idle' }]);
+      await toast.getByRole('button', { name: 'Undo' }).click();
+      await t.visit.toast('as before').waitFor();
+      expect(views).toMatchObject([{ name: 'Mine', query: 'state=used' }]);
+    });
+
+    test('are moved once from the browser to the server, and none is lost', async () => {
+      storeViews();
+      views.push({ id: 1, page: path, name: 'Mine', query: 'state=used' });
+      await t.load('/operator');
+      const stored = [
+        { name: 'Mine', search: 'state=idle' },
+        { name: 'By address', search: 'sort=ip' },
+      ];
+      const key = JSON.stringify(`exitward-views operator ${path}`);
+      const value = JSON.stringify(JSON.stringify(stored));
+      await t.visit.page.evaluate(`localStorage.setItem(${key}, ${value})`);
+      await t.load(path);
+      await bar().getByRole('link', { name: 'By address' }).waitFor();
+      const names = ['Mine', 'Mine (this browser)', 'By address'];
+      expect(views.map(({ name, query }) => [name, query])).toEqual(
+        ['state=used', 'state=idle', 'sort=ip'].map((query, at) => [names[at], query]),
+      );
+      await expect.poll(() => t.visit.page.evaluate(`localStorage.getItem(${key})`)).toBeNull();
+      await t.load(path);
+      await bar().getByRole('link', { name: 'By address' }).waitFor();
+      expect(views).toHaveLength(3);
+    });
   });
 });

@@ -65,6 +65,9 @@ const shownIn: Partial<Record<keyof Operations, readonly Topic[]>> = {
   console_get_server: [...accountTopics, 'nodes'],
   console_get_usage: [...accountTopics, 'users'],
   console_list_audit: [...records, 'network'],
+  // No event reports them: they are one's own.
+  console_list_views: [],
+  admin_list_views: [],
   // It grows with time, one step after another: the pages that show it ask for the next one.
   admin_get_history: [],
   admin_get_account: [...accountTopics, 'users'],

@@ -1,20 +1,15 @@
-// Saved views of a list: its filters, order and columns under a name. They are stored for the
-// person in this browser; the address of the page is the way to share one.
-import { signal } from '@preact/signals';
+// The bar of saved views of a list: its filters, order and columns under a name. The server stores
+// them for the person; the address of the page is the way to share one.
+import { useRef, useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { useAddressSearch, usePath } from '../address.ts';
-import { session } from '../api/session.ts';
+import { explain } from '../api/sentences.ts';
 import { addressOf } from '../paths.ts';
-import { inBrowser } from '../stored.ts';
 import '../style/lists.css';
-import { Button, IconButton, notify, TextField, textOf } from '../ui/ui.ts';
+import { Button, IconButton, notify, notifyError, TextField, textOf, Unread } from '../ui/ui.ts';
 import { FormDialog, useDialog } from './form_dialog.tsx';
-
-interface SavedView {
-  name: string;
-  /** The state of the list, as in the address. */
-  search: string;
-}
+import { isTaken, type SavedView, useSavedViews } from './saved_views.ts';
+import { undoBy } from './undo.ts';
 
 /** Parts of the address that are no state of the list. */
 const apart = ['dialog'];
@@ -27,104 +22,123 @@ function stateOf(search: URLSearchParams): string {
   return state.toString();
 }
 
-/** The views in a stored text; none if something else is stored. */
-function viewsIn(text: string | null): SavedView[] {
-  try {
-    const views: unknown = JSON.parse(text ?? '[]');
-    if (!Array.isArray(views)) return [];
-    return views.filter(
-      (view) => typeof view?.name === 'string' && typeof view?.search === 'string',
-    );
-  } catch {
-    return [];
-  }
-}
-
-/** Rises with each change, for all lists of this page. */
-const changes = signal(0);
-
-/** The views of the list at this path, and their setter. */
-function useViews(path: string): [SavedView[], (views: readonly SavedView[]) => void] {
-  changes.value;
-  const { account, user } = session.value ?? {};
-  const person = user ? `${account}/${user.name}` : 'operator';
-  const key = `exitward-views ${person} ${path}`;
-  const set = (views: readonly SavedView[]) => {
-    inBrowser.set(key, JSON.stringify(views));
-    changes.value += 1;
-  };
-  return [viewsIn(inBrowser.get(key)), set];
-}
-
 /** A bar with the saved views; it isn't there while the list is as at first and none is saved. */
 export function Views() {
   const [path] = usePath();
   const state = stateOf(useAddressSearch());
-  const [views, setViews] = useViews(path);
+  const { views, reading, save, remove } = useSavedViews(path);
+  // An open dialog has the function of the moment at which it opened.
+  const latest = useRef(views);
+  latest.current = views;
   const { dialog, open } = useDialog();
-  const shown = views.find(({ search }) => search === state);
-  if (views.length === 0 && state === '') return null;
-  const save = (name: string) => {
-    const others = views.filter((view) => view.name !== name);
-    setViews([...others, { name, search: state }]);
+  const unread = <Unread of={reading} what="your saved views" />;
+  if (!views || (views.length === 0 && state === '')) return unread;
+  const shown = views.find(({ query }) => query === state);
+  const removeShown = async (view: SavedView) => {
+    try {
+      await remove(view);
+    } catch (error) {
+      return notifyError(explain(error).sentence);
+    }
+    const undo = async () => {
+      await save(view.name, view.query);
+      return `View “${view.name}” restored.`;
+    };
+    notify(`View “${view.name}” removed.`, undoBy(undo));
   };
-  const remove = (removed: SavedView) => {
-    setViews(views.filter((view) => view !== removed));
-    const undo = () => setViews(views);
-    notify(`View “${removed.name}” removed.`, { undo: async () => undo() });
+  const saveAs = async (name: string, replace: boolean) => {
+    const before = replace && latest.current?.find((view) => view.name === name);
+    await save(name, state, replace);
+    if (!before) return notify(`View “${name}” saved.`);
+    const undo = async () => {
+      await save(name, before.query, true);
+      return `View “${name}”: as before.`;
+    };
+    notify(`View “${name}” replaced.`, undoBy(undo));
   };
   return (
-    <nav class="views" aria-label="Saved views">
-      {views.length > 0 &&
-        [{ name: 'All', search: '' }, ...views].map(({ name, search }) => (
-          <Link
-            key={name}
-            href={addressOf(path, new URLSearchParams(search))}
-            aria-current={search === state ? 'true' : undefined}
-          >
-            {name}
-          </Link>
-        ))}
-      {shown ? (
-        <IconButton
-          icon="close"
-          label={`Remove the view ${shown.name}`}
-          onClick={() => remove(shown)}
-        />
-      ) : (
-        state !== '' && (
-          <Button
-            kind="quiet"
-            icon="plus"
-            onClick={() => open((close) => <SaveView onSave={save} onClose={close} />)}
-          >
-            Save view …
-          </Button>
-        )
-      )}
-      {dialog}
-    </nav>
+    <>
+      {unread}
+      <nav class="views" aria-label="Saved views">
+        {views.length > 0 &&
+          [{ id: 0, name: 'All', query: '' }, ...views].map(({ id, name, query }) => (
+            <Link
+              key={id}
+              href={addressOf(path, new URLSearchParams(query))}
+              aria-current={query === state ? 'true' : undefined}
+            >
+              {name}
+            </Link>
+          ))}
+        {shown ? (
+          <IconButton
+            icon="close"
+            label={`Remove the view ${shown.name}`}
+            onClick={() => void removeShown(shown)}
+          />
+        ) : (
+          state !== '' && (
+            <Button
+              kind="quiet"
+              icon="plus"
+              onClick={() => open((close) => <SaveView onSave={saveAs} onClose={close} />)}
+            >
+              Save view …
+            </Button>
+          )
+        )}
+        {dialog}
+      </nav>
+    </>
   );
 }
 
-function SaveView({ onSave, onClose }: { onSave: (name: string) => void; onClose: () => void }) {
+interface SaveViewProps {
+  onSave: (name: string, replace: boolean) => Promise<void>;
+  onClose: () => void;
+}
+
+function SaveView({ onSave, onClose }: SaveViewProps) {
+  const [name, setName] = useState('');
+  /** The name that the server refused, since there is a view of it. */
+  const [taken, setTaken] = useState<string>();
+  const replace = name.trim() === taken;
   return (
     <FormDialog
       title="Save this view"
-      verb="Save view"
-      kind="primary"
+      verb={replace ? 'Replace view' : 'Save view'}
+      kind={replace ? 'danger' : 'primary'}
       onSubmit={async (fields) => {
-        const name = textOf(fields, 'name').trim();
-        onSave(name);
-        return `View “${name}” saved in this browser.`;
+        try {
+          await onSave(textOf(fields, 'name'), replace);
+        } catch (error) {
+          if (isTaken(error)) setTaken(textOf(fields, 'name'));
+          throw error;
+        }
       }}
+      explain={(error) =>
+        isTaken(error)
+          ? {
+              field: 'name',
+              sentence: 'You have a view with this name. Replace it, or enter another name.',
+            }
+          : explain(error)
+      }
       onClose={onClose}
     >
       <p>
         The filters, the order and the columns of this list. To share it, copy the address of the
         page.
       </p>
-      <TextField label="Name" name="name" required maxLength={40} autoFocus />
+      <TextField
+        label="Name"
+        name="name"
+        required
+        maxLength={40}
+        autoFocus
+        value={name}
+        onInput={({ currentTarget }) => setName(currentTarget.value)}
+      />
     </FormDialog>
   );
 }

@@ -4,6 +4,8 @@ import type { FastifyRequest } from 'fastify';
 /** Fields whose change may take away what was in force, in one record or in `several`. */
 const several = ['entries', 'users', 'accounts'];
 const replacing = ['ip', 'user', 'expiry', 'limit_bytes', 'hostname', 'server'];
+/** Removing one takes nothing away that lets anyone through. */
+const isView = /\/views\/:id$/;
 
 /**
  * True for a removal, a raised token_version, a suspension, an undone proof, a changed password, a
@@ -12,6 +14,7 @@ const replacing = ['ip', 'user', 'expiry', 'limit_bytes', 'hostname', 'server'];
  */
 export function isRevocation({ method, routeOptions, body }: FastifyRequest): boolean {
   const url = routeOptions.url ?? '';
+  if (isView.test(url)) return false;
   if (method === 'DELETE' || /\/(token_version|erase|password|remove|end_sessions)$/.test(url))
     return true;
   if (method !== 'PATCH' && method !== 'PUT') return false;

@@ -32,6 +32,7 @@ import { listBatches } from './migrations/0034_list_batches.ts';
 import { vpnGenerations } from './migrations/0035_vpn_generations.ts';
 import { foldedSearch } from './migrations/0036_folded_search.ts';
 import { fewestConnections } from './migrations/0037_fewest_connections.ts';
+import { savedViews } from './migrations/0038_saved_views.ts';
 
 interface Migration {
   id: number;
@@ -72,6 +73,7 @@ const migrations: Migration[] = [
   { id: 35, name: 'vpn_generations', statements: vpnGenerations },
   { id: 36, name: 'folded_search', statements: foldedSearch },
   { id: 37, name: 'fewest_connections', statements: fewestConnections },
+  { id: 38, name: 'saved_views', statements: savedViews },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;

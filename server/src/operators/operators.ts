@@ -11,6 +11,7 @@ import { inTurns } from '../db/slices.ts';
 import { conflict, notFound } from '../errors.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import { newTokenText, tokenTextIsPlausible } from '../keys/token_text.ts';
+import { operatorViewer, removeViewsOf } from '../saved_views/saved_views.ts';
 import { version } from '../values/version.ts';
 import * as store from './store.ts';
 
@@ -108,6 +109,7 @@ async function revoke(tx: Transaction, tokens: readonly Operator[], field?: stri
   await bumpVersion(tx, networkVersion);
   for await (const token of inTurns(tokens)) {
     await store.removeToken(tx, token.id);
+    await removeViewsOf(tx, operatorViewer(token.id));
     await audit(tx, {
       account_id: null,
       action: 'operator_token.remove',

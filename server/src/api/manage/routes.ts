@@ -2,9 +2,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { AuthlistRules } from '../../authlist/authlist.ts';
 import type { Context } from '../../context.ts';
+import { savedViewRoutes } from '../saved_views.ts';
 import { auditRoutes } from './audit.ts';
 import { authlistRoutes } from './authlist.ts';
-import { addConsoleChecks } from './checks.ts';
+import { addConsoleChecks, consoleWrite } from './checks.ts';
 import { contractRoutes } from './contract.ts';
 import { entryRoutes } from './entries.ts';
 import { erasureRoutes } from './erasure.ts';
@@ -56,6 +57,14 @@ export function consoleRoutes(app: FastifyInstance, ctx: Context, rules: Authlis
   proxyTokenRoutes(mount);
   sessionRoutes(app, mount);
   ownSignInRoutes(mount);
+  savedViewRoutes(app, ctx, {
+    prefix: '/console',
+    tag: 'Console: saved views',
+    config: { console: { may: [] } },
+    errors: [403, 429],
+    viewerOf: ({ person }) => ({ account_id: person.account_id, viewer_id: person.user_id }),
+    write: (request, action) => consoleWrite(ctx, request, action),
+  });
   eventRoutes(app, ctx);
 }
 

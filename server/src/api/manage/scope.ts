@@ -20,6 +20,7 @@ export const consoleTags = {
   'Console: users': 'The users of the account, their proxy access tokens, and how they sign in.',
   'Console: API tokens': 'The API tokens of the account.',
   'Console: authlist and custom DNS': "The account's lists, and undoing a removal of all entries.",
+  'Console: saved views': 'The views of lists that one has saved in the console.',
   'Console: live': 'Hearing of changes.',
 };
 

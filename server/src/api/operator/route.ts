@@ -19,6 +19,7 @@ export const operatorTags = {
   'Operator: nodes':
     'Agents on servers: invitations, lag, revocation, and what one would do with a connection.',
   'Operator: operator tokens': 'Who may use this interface.',
+  'Operator: saved views': 'The views of lists that were saved in the console with this token.',
 };
 
 interface OperatorRoute<Params extends TSchema, Body extends TSchema, Query extends TSchema>

@@ -1,10 +1,12 @@
 // All routes of /admin that are not about one account's records: those are in api/manage.
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../../context.ts';
+import { operatorViewer } from '../../saved_views/saved_views.ts';
+import { savedViewRoutes } from '../saved_views.ts';
 import { accountRoutes } from './accounts.ts';
 import { addressRoutes } from './addresses.ts';
 import { auditLogRoutes } from './audit.ts';
-import { addAdminChecks } from './checks.ts';
+import { addAdminChecks, operatorWrite } from './checks.ts';
 import { doctorRoutes } from './doctor.ts';
 import { explainRoutes } from './explain.ts';
 import { geoRoutes } from './geo.ts';
@@ -25,6 +27,14 @@ export function operatorRoutes(app: FastifyInstance, ctx: Context): void {
   historyRoutes(app, ctx);
   auditLogRoutes(app, ctx);
   operatorTokenRoutes(app, ctx);
+  savedViewRoutes(app, ctx, {
+    prefix: '/admin',
+    tag: 'Operator: saved views',
+    config: {},
+    errors: [],
+    viewerOf: ({ operator }) => operatorViewer(operator.id),
+    write: (request, action) => operatorWrite(ctx, request, action),
+  });
   accountRoutes(app, ctx);
   networkUsageRoutes(app, ctx);
   portSchemeRoutes(app, ctx);
