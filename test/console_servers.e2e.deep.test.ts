@@ -332,8 +332,10 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     const shown = () =>
       visit.page.locator('.stat').filter({ hasText: 'Total' }).locator('dd').first().textContent();
     const all = await shown();
-    const choose = visit.button(/^Show only here$|^Show only /).first();
-    await choose.click();
+    await table(/^Usage by server/)
+      .getByRole('button')
+      .first()
+      .click();
     await expect.poll(shown, patience).not.toBe(all);
     await visit.field('Server').selectOption('');
     await expect.poll(shown, patience).toBe(all);
