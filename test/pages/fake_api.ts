@@ -149,14 +149,13 @@ export class FakeApi {
     this.#rules.unshift(typeof of === 'string' ? rule : of);
   }
 
-  /** The last request of this kind, or the first one that comes within some seconds. */
-  async next(is: (of: FakeRequest) => boolean): Promise<FakeRequest | undefined> {
-    const signal = AbortSignal.timeout(2_000);
-    while (!this.requests.some(is)) {
-      await once(this.#heard, 'request', { signal }).catch(() => undefined);
-      if (signal.aborted) break;
+  /** The last request of this kind, or the first one that comes. */
+  async next(is: (of: FakeRequest) => boolean): Promise<FakeRequest> {
+    for (;;) {
+      const request = this.requests.findLast(is);
+      if (request) return request;
+      await once(this.#heard, 'request');
     }
-    return this.requests.findLast(is);
   }
 
   /**

@@ -1,7 +1,6 @@
 // The console with the fake of the API behind it, in one browser page: no server, no database, no
 // demo.
 import type { Browser } from 'playwright-core';
-import { expect } from 'vitest';
 import { paths } from '../../console/src/paths.ts';
 import { mapValues } from '../../scripts/openapi/shapes.ts';
 import { Random } from '../../server/test/random.ts';
@@ -46,9 +45,6 @@ const leftOut = effort === 'deep' ? [] : pairs.map((pair) => random.one(pair));
  */
 export const isDrawn = (path: string) => !leftOut.includes(path);
 
-/** A read is made so often before its failure is shown: `reading.ts` of the console. */
-const mostTries = 5;
-
 /** They are read on every page: by the frame around it, except where the page itself shows them. */
 const ofFrame = ['GET /console', 'GET /console/session', 'GET /admin/status'];
 const shownBy: Record<string, string> = { [paths.operator.control_plane]: 'GET /admin/status' };
@@ -61,8 +57,6 @@ const readsOf = (path: string) =>
     .filter((name) => !ofFrame.includes(name) || shownBy[path] === name);
 
 const asDocumented: Rule = () => undefined;
-
-const isLastTry = (times: number) => times % mostTries === 0;
 
 export class FakeConsole {
   readonly fake: FakeApi;
@@ -116,8 +110,9 @@ export class FakeConsole {
     this.#loads += 1;
     await page.goto(`${origin}/?${this.#loads}#${path}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
-    await this.visit.settled();
+    await this.does('settled()');
     this.#isLoaded = true;
+    if (effort !== 'deep') await this.does('tryOnce()');
   }
 
   /** The operations that the page has read, without those of its frame. */
@@ -147,29 +142,19 @@ export class FakeConsole {
       this.recover();
       return [];
     }
-    let silent: string[] = [];
-    const isSaid = async () => {
-      const text = await this.#text();
-      silent = reads.filter((read) => !text.includes(refusal(read, 503)));
-      return silent.length === 0;
-    };
-    const said = expect.poll(isSaid, { timeout: 5_000 }).toBe(true);
-    await said.catch(() => undefined);
+    const text = (await this.does('text()')) as string;
     this.recover();
-    await this.fake.cutStreams();
-    await this.does("isGone('The fake answers').then(settled)");
-    return silent.map((read) => `does not say that it cannot read ${read}`);
+    await this.does('readFailed()');
+    if (((await this.does('text()')) as string).includes('The fake answers'))
+      throw new Error('What failed is still shown after it was read.');
+    return reads
+      .filter((read) => !text.includes(refusal(read, 503)))
+      .map((read) => `does not say that it cannot read ${read}`);
   }
 
-  /** All words of the page, or of the dialog over it. */
-  async #text(): Promise<string> {
-    return (await this.does('textOf()')) as string;
-  }
-
-  /** Waits until each read that fails has been made for the last time. */
+  /** Waits until the page has all its answers: what fails has been tried for the last time. */
   async tried(): Promise<void> {
-    const isOver = async () => (await this.#isQuiet()) && this.#failingReads().every(isLastTry);
-    await expect.poll(isOver).toBe(true);
+    await this.does('quiet()');
   }
 
   /** The answer of the function of `in_page.ts`. */
@@ -188,20 +173,6 @@ export class FakeConsole {
   /** The names of those that can be pressed now. */
   async namesOf(selector: string): Promise<string[]> {
     return (await this.visit.page.evaluate(`namesOf('${selector}')`)) as string[];
-  }
-
-  /** How often each of them was made: of one with several queries, by query. */
-  #failingReads(): number[] {
-    const failing = this.fake.requests.filter(({ operation }) => this.#fails(operation));
-    const alike = Object.groupBy(failing, ({ operation, query }) =>
-      JSON.stringify([operation, query]),
-    );
-    return Object.values(alike).map((requests = []) => requests.length);
-  }
-
-  /** Whether it waits for no answer, once what it has begun to show is shown. */
-  #isQuiet(): Promise<unknown> {
-    return this.visit.page.evaluate('isQuiet()');
   }
 
   /** From now on the reads of a page fail, all but its frame's, or this one alone. */

@@ -135,8 +135,8 @@ export class FormTrial {
       visit.mayBeUnreachable = answer.status >= 500;
       fake.answer(({ method }) => (method === 'GET' ? undefined : answer));
     }
-    await this.#t.does(call);
-    return await fake.next(isWrite);
+    const isSent = await this.#t.does(`sends(() => ${call})`);
+    return isSent ? await fake.next(isWrite) : undefined;
   }
 
   /** Whether the field is marked when it says so. */

@@ -4,44 +4,76 @@
 /** A response is old after this: `staleTime` of the console's `reading.ts`. */
 const staleMs = 15_000;
 
-/** Longer than anything takes that comes at all. */
-const patienceMs = 20_000;
+/** Longer than anything takes that comes at all, on a machine with much else to do. */
+const patienceMs = 90_000;
 
-/** A form shows a failure within this. */
-const soonMs = 3_000;
+/** The console pauses no longer than this before it reads, as for the next letter of a search. */
+const momentMs = 1_000;
 
 export const inPage = `(() => {
   if (location.origin === 'null') return;
   sessionStorage.setItem('exitward-operator-token', 'ewo_fake');
   // No pause before what has failed is read again: its length is a matter of chance.
   Math.random = () => 0;
-  // Callbacks for the next frame run at once, even if the browser draws none.
-  globalThis.requestAnimationFrame = (call) => setTimeout(() => call(performance.now()));
-  globalThis.cancelAnimationFrame = clearTimeout;
+  // Nor does anything end, go or come because a slow machine took long.
+  globalThis.setInterval = () => 0;
+  const clock = performance.now.bind(performance);
+  performance.now = () => 0;
 
   const { now } = Date;
   let ahead = 0;
   Date.now = () => now() + ahead;
 
-  const { fetch } = globalThis;
+  // The page rests when no timer of a moment runs, and no response is missing, to its last byte.
+  const { setTimeout, clearTimeout, fetch } = globalThis;
   let running = 0;
-  globalThis.fetch = (...given) => {
-    running += 1;
-    return fetch(...given).finally(() => { running -= 1; });
+  let writes = 0;
+  const awaited = (of, name) => {
+    const original = of[name];
+    of[name] = function (...given) {
+      running += 1;
+      return original.apply(this, given).finally(() => { running -= 1; });
+    };
   };
+  globalThis.fetch = (url, options) => {
+    if (options?.method !== undefined && options.method !== 'GET') writes += 1;
+    return fetch(url, options);
+  };
+  awaited(globalThis, 'fetch');
+  awaited(Response.prototype, 'text');
+  awaited(Blob.prototype, 'text');
+  const moments = new Set();
+  globalThis.setTimeout = (call, delay = 0, ...given) => {
+    if (delay > ${momentMs}) return 0;
+    const timer = setTimeout(() => {
+      moments.delete(timer);
+      call(...given);
+    });
+    moments.add(timer);
+    return timer;
+  };
+  globalThis.clearTimeout = (timer) => {
+    moments.delete(timer);
+    clearTimeout(timer);
+  };
+  // Callbacks for the next frame run at once, even if the browser draws none.
+  globalThis.requestAnimationFrame = (call) => globalThis.setTimeout(() => call(clock()));
+  globalThis.cancelAnimationFrame = globalThis.clearTimeout;
 
   const isSeen = (element) => element.checkVisibility();
   const all = (selector) => [...document.querySelectorAll(selector)].filter(isSeen);
   const nameOf = (element) =>
     (element.getAttribute('aria-label') ?? element.innerText).trim().replace(/\\s+/g, ' ');
   const until = async (is, what, patience = ${patienceMs}) => {
-    for (const end = performance.now() + patience; !(await is()); )
-      if (performance.now() > end) throw new Error('it waits in vain: ' + what);
+    for (const end = clock() + patience; !(await is()); )
+      if (clock() > end) throw new Error('it waits in vain: ' + what);
   };
 
-  // No answer is waited for, and what has begun to be shown is shown.
+  const isResting = () => running === 0 && moments.size === 0;
+  // Nothing is waited for, and what has begun to be shown is shown.
   const isQuiet = () => new Promise((done) =>
-    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(running === 0)))));
+    setTimeout(() => setTimeout(() => done(isResting()))));
+  const quiet = () => until(isQuiet, 'for all answers');
   const settled = () =>
     until(async () => (await isQuiet()) && all('.loading, .spinner').length === 0, 'for all to be read');
 
@@ -56,7 +88,7 @@ export const inPage = `(() => {
   };
 
   const age = async () => {
-    await until(isQuiet, 'for all answers');
+    await quiet();
     ahead += ${staleMs} + 1;
   };
   const go = async (path) => {
@@ -65,11 +97,32 @@ export const inPage = `(() => {
     await settled();
     await until(async () => (await isQuiet()) && document.querySelector('h1'), 'for ' + path);
   };
+  // The cache of responses, from the modules of the console, which are loaded already.
+  const cache = async () => {
+    for (const { src, href } of document.querySelectorAll('script[type=module], [rel=modulepreload]')) {
+      const client = Object.values(await import(src ?? href)).find((element) => element?.getQueryCache);
+      if (client) return client;
+    }
+    throw new Error('the console has no cache of responses');
+  };
+  // What fails is not tried again by itself.
+  const tryOnce = async () => {
+    const client = await cache();
+    const { queries } = client.getDefaultOptions();
+    client.setDefaultOptions({ queries: { ...queries, retry: false } });
+  };
   const forget = async () => {
     for (const close of all('.toast .icon-only')) close.click();
-    // Loaded already: the modules of the console.
-    for (const { src, href } of document.querySelectorAll('script[type=module], [rel=modulepreload]'))
-      Object.values(await import(src ?? href)).find((element) => element?.getQueryCache)?.clear();
+    (await cache()).clear();
+  };
+  // As after a change by another user.
+  const readAgain = async () => {
+    await (await cache()).invalidateQueries();
+    await settled();
+  };
+  const readFailed = async () => {
+    await (await cache()).refetchQueries({ type: 'active', predicate: ({ state }) => state.status === 'error' });
+    await settled();
   };
 
   const namesOf = (selector) =>
@@ -99,13 +152,16 @@ export const inPage = `(() => {
     await settled();
   };
   // Takes back what was done last, if there is a way to.
-  const undo = () => {
+  const undo = async () => {
     const button = all('.toast button').findLast((element) => nameOf(element) === 'Undo');
     if (button) pressOne(button);
+    await settled();
     return button !== undefined;
   };
-  const textOf = () => (document.querySelector('dialog[open]') ?? document.body).innerText;
-  const isGone = (text) => until(async () => !textOf().includes(text) || ((await isQuiet()), false), 'to lose ' + text);
+  const text = async () => {
+    await quiet();
+    return (document.querySelector('dialog[open]') ?? document.body).innerText;
+  };
 
   // The form that lies on top, as a trial of forms asks for it.
   const form = () =>
@@ -120,6 +176,13 @@ export const inPage = `(() => {
   const keyOfForm = () =>
     form() && form().querySelector('button[type=submit]').innerText + ': ' + fieldsOf().join(' ');
   const submit = () => pressOne(form().querySelector('button[type=submit]'));
+  // Whether that sends a change.
+  const sends = async (act) => {
+    const before = writes;
+    await act();
+    await until(async () => writes > before || (await isQuiet()), 'for a change');
+    return writes > before;
+  };
   const change = async (element, does) => {
     element.focus();
     does();
@@ -136,7 +199,7 @@ export const inPage = `(() => {
     const names = controls().filter((element) => isText(element) && element.required).map(({ name }) => name);
     for (const name of names) await type(controlOf(name), '');
     if (names.length > 0) submit();
-    await isQuiet();
+    await quiet();
     const isMarked = (name) => form().querySelector('[name="' + name + '"][aria-invalid=true]');
     return { required: names.length, invalid: names.filter(isMarked).length };
   };
@@ -168,10 +231,10 @@ export const inPage = `(() => {
     await fill(...given);
     submit();
   };
-  // Whether the form says this before long, and marks the field.
+  // Whether the form says this, and marks the field.
   const says = async (text, field) => {
-    const isSaid = async () => form()?.innerText.includes(text) || ((await isQuiet()), false);
-    const said = await until(isSaid, text, ${soonMs}).then(() => true, () => false);
+    await quiet();
+    const said = form()?.innerText.includes(text) ?? false;
     const isMarked = form()?.querySelector('[name="' + field + '"][aria-invalid=true]') != null;
     return { said, isMarked };
   };
@@ -186,7 +249,7 @@ export const inPage = `(() => {
     return { isThere, wrong, isSaid: all('.toast').length > 0 };
   };
   Object.assign(globalThis, {
-    ...{ unveil, isQuiet, settled, age, go, forget, namesOf, press, undo, textOf, isGone },
-    ...{ keyOfForm, fieldsOf, submit, submitUnchanged, submitNothing, fillAndSubmit, says, wrongOf },
+    ...{ unveil, settled, quiet, age, go, forget, tryOnce, readAgain, readFailed, namesOf, press, undo, text },
+    ...{ keyOfForm, fieldsOf, sends, submit, submitUnchanged, submitNothing, fillAndSubmit, says, wrongOf },
   });
 })()`;
