@@ -31,7 +31,7 @@ describe('the pages of a large network', { timeout: 600_000 }, () => {
     operator = await t.visitAtOperators();
     await operator.open('/');
     await operator.field('Operator token').fill(t.facts.admin_token);
-    await operator.field(/keep it/i).check();
+    await operator.field('Stay signed in until this tab is closed').check();
     await operator.button('Sign in').click();
     await operator.heading('Overview').waitFor();
   });

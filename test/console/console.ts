@@ -160,6 +160,11 @@ export class Console {
     return this.#fill((db) => fillAuthlist(db, account, entries));
   }
 
+  /** As if the entries of the authlist were added a day earlier, past the server. */
+  ageAuthlist(): void {
+    this.#fill((db) => db.exec('update authlist set added_at = added_at - 86400'));
+  }
+
   /** Makes the network a large one, past the server. */
   fillNetwork(size: NetworkSize): void {
     this.#fill((db) => fillNetwork(db, account, size));
