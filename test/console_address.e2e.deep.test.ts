@@ -176,7 +176,7 @@ describe('the address of a page of an account', { timeout: 360_000 }, () => {
     await entry('198.51.100.21', 3600);
     await entry('198.51.100.22', 7200);
     await entry('198.51.100.23', 40 * 86_400);
-    // What was listed for less than a day, and let no connection in, is not missed.
+    // An entry that was added for less than a day and let no connection in is not missed.
     t.ageAuthlist();
     await entry('198.51.100.24', 3600);
     await t.operator.post(`/accounts/${account}/tokens`, { name: 'soon', expiry: now + 86_400 });

@@ -105,7 +105,7 @@ export const inPage = `(() => {
     }
     throw new Error('the console has no cache of responses');
   };
-  // What fails is not tried again by itself.
+  // A read that fails is not tried again by itself.
   const tryOnce = async () => {
     const client = await cache();
     const { queries } = client.getDefaultOptions();
