@@ -38,5 +38,6 @@ export const measurements: Measurement[] = [
   { file: 'audit_purge.ts', smoke: sizes('--records 2000'), onPostgres: true },
   { file: 'audit_search.ts', smoke: sizes('--records 2000'), onPostgres: true },
   { file: 'record_sizes.ts', smoke: sizes('--records 2000'), onPostgres: true },
+  { file: 'commands.ts', smoke: sizes('--rounds 1') },
   { file: 'console.ts', smoke: ['--smoke'] },
 ];

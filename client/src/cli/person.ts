@@ -1,6 +1,7 @@
 // A person at the service, signed in with a password, as in the console, for one command.
 
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
+import { commandFetch } from '../../../kit/src/cli/https_proxy.ts';
 import type { Option, OptionValues } from '../../../kit/src/cli/options.ts';
 import { notify } from '../../../kit/src/cli/output.ts';
 import { askSecret, isTerminal } from '../../../kit/src/cli/question.ts';
@@ -104,7 +105,7 @@ export class Person {
   async #request(method: string, path: string, body?: object): Promise<Response> {
     const url = `${this.#url}/console${path}`;
     try {
-      return await fetch(url, {
+      return await commandFetch(url, {
         method,
         headers: {
           accept: 'application/json',

@@ -1,6 +1,6 @@
 // The account of a command: service, variant and token, from options, environment and stored login.
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
-import { proxyOf } from '../../../kit/src/cli/https_proxy.ts';
+import { commandFetch, proxyOf } from '../../../kit/src/cli/https_proxy.ts';
 import { readInputLine } from '../../../kit/src/cli/input.ts';
 import type { jsonOption, Options, OptionValues } from '../../../kit/src/cli/options.ts';
 import { askSecret } from '../../../kit/src/cli/question.ts';
@@ -82,7 +82,12 @@ export class Session {
     const url = this.service();
     const variant = this.#setting('variant') ?? { value: 'current', source: '' };
     try {
-      const settings = { baseUrl: url.value, token, variant: variant.value as 'current' };
+      const settings = {
+        baseUrl: url.value,
+        token,
+        variant: variant.value as 'current',
+        fetch: commandFetch,
+      };
       const client = new Exitward(settings);
       return { client, url: url.value, variant: settings.variant, source };
     } catch (error) {

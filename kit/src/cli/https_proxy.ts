@@ -1,6 +1,7 @@
 // HTTPS_PROXY: a command line reaches an https service through the proxy that the environment
 // names. Node's own errors do not name that proxy, so it is tried before the first request.
 import type { Environment } from '../environment.ts';
+import { httpFetch } from './http_fetch.ts';
 import { notify } from './output.ts';
 import { type Outcome, requestThrough } from './through.ts';
 
@@ -16,6 +17,10 @@ export interface HttpsProxy {
 }
 
 let current: HttpsProxy | undefined;
+let fetchOfCommands = httpFetch;
+
+/** The fetch of command lines, as far as `httpFetch` goes. */
+export const commandFetch: typeof fetch = (...request) => fetchOfCommands(...request);
 
 /**
  * Sends requests over https through HTTPS_PROXY, except to hosts of NO_PROXY (`*`: all) and to
@@ -40,6 +45,7 @@ export async function useHttpsProxy(env: Environment): Promise<void> {
   } else {
     http.setGlobalProxyFromEnv({ HTTPS_PROXY: url.href, NO_PROXY: except.join(',') });
     current = { url, variable, except };
+    fetchOfCommands = triedFirst(httpFetch, current);
     globalThis.fetch = triedFirst(globalThis.fetch, current);
   }
 }

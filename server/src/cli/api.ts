@@ -1,7 +1,7 @@
 // Calls the /admin API of a running server; an error becomes one sentence.
 
 import { Failure } from '../../../kit/src/cli/failures.ts';
-import { isProxyFault, proxyOf } from '../../../kit/src/cli/https_proxy.ts';
+import { commandFetch, isProxyFault, proxyOf } from '../../../kit/src/cli/https_proxy.ts';
 import { networkFault } from '../../../kit/src/network_fault.ts';
 import { OpenToOthers, readPrivate } from '../../../kit/src/private_files.ts';
 import type { Environment } from '../../../kit/src/settings.ts';
@@ -78,7 +78,7 @@ export class AdminApi {
     this.#destination ??= destinationOf(this.#access);
     const { url: base, source } = this.#destination;
     const token = tokenOf(this.#access);
-    const response = await fetch(`${base}/admin${path}`, {
+    const response = await commandFetch(`${base}/admin${path}`, {
       method,
       // The token is for this address alone.
       redirect: 'manual',

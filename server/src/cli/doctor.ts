@@ -2,6 +2,7 @@
 // files, disks, clock and name.
 
 import { findingsPart } from '../../../kit/src/cli/findings.ts';
+import { commandFetch } from '../../../kit/src/cli/https_proxy.ts';
 import {
   type Check,
   type Finding,
@@ -98,7 +99,7 @@ async function answers(env: Environment): Promise<boolean> {
   const { url, isOwn } = destinationOf(readOperatorAccess(env));
   if (!isOwn) return false;
   const signal = AbortSignal.timeout(5000);
-  return fetch(`${url}/healthz`, { signal }).then(
+  return commandFetch(`${url}/healthz`, { signal }).then(
     () => true,
     () => false,
   );
