@@ -37,6 +37,11 @@ export const measurements: Measurement[] = [
   { file: 'servers.ts', smoke: sizes('--servers 50 --changes 100'), onPostgres: true },
   { file: 'audit_purge.ts', smoke: sizes('--records 2000'), onPostgres: true },
   { file: 'audit_search.ts', smoke: sizes('--records 2000'), onPostgres: true },
+  {
+    file: 'usage_over_time.ts',
+    smoke: sizes('--accounts 200 --days 3 --rounds 2'),
+    onPostgres: true,
+  },
   { file: 'record_sizes.ts', smoke: sizes('--records 2000'), onPostgres: true },
   { file: 'commands.ts', smoke: sizes('--rounds 1') },
   { file: 'console.ts', smoke: ['--smoke'] },

@@ -28,6 +28,14 @@ const tables: Record<string, (at: number) => Row> = {
     hour: began + Math.floor(at / 10) * 3600,
     bytes: bytes.down,
   }),
+  usage_hour_sums: (at) => ({
+    ...{ kind: 1, hour: began + Math.floor(at / 100) * 3600, id: 1 + (at % 100) },
+    bytes: bytes.down,
+  }),
+  usage_day_sums: (at) => ({
+    ...{ kind: 1, day: began + Math.floor(at / 100) * 86_400, id: 1 + (at % 100) },
+    ...{ bytes: bytes.down + at, ranked: bytes.down + at },
+  }),
   audit: (at) => ({
     id: at + 1,
     at: began + at,

@@ -16,6 +16,17 @@ const different = (what: string, actual: string, other: string): Array<[string, 
   [what, `select * from (${other} except ${actual}) b`],
 ];
 
+/** The bytes of the network, the accounts and the servers by hour or day, from the buckets. */
+const sumsOf = (unit: 'hour' | 'day', buckets: string) => {
+  const at = `${unit} - ${unit} % ${{ hour: 3600, day: 86_400 }[unit]}`;
+  const sums = ['0', 'account_id', 'server_id'].map(
+    (id, kind) =>
+      `select ${kind} as kind, ${at} as ${unit}, ${id} as id, cast(sum(up + down) as bigint) as bytes
+       from ${buckets} group by 2, 3`,
+  );
+  return `select * from (${sums.join(' union all ')}) s`;
+};
+
 const questions: Array<[string, string]> = [
   ...lists.flatMap(
     ({ table, verb, kind, list }): Array<[string, string]> => [
@@ -80,6 +91,24 @@ const questions: Array<[string, string]> = [
     'select account_id, server_id, hour, bytes from usage_server_hours',
   ),
   ...different(
+    'usage: hours and the sums by hour differ',
+    sumsOf('hour', 'usage_hours'),
+    'select kind, hour, id, bytes from usage_hour_sums',
+  ),
+  ...different(
+    'usage: days and the sums by day differ',
+    sumsOf(
+      'day',
+      `(select account_id, server_id, hour as day, up, down from usage_hours
+        union all select account_id, server_id, day, up, down from usage_days) u`,
+    ),
+    'select kind, day, id, bytes from usage_day_sums',
+  ),
+  [
+    'usage: the ranks of days and the sums by day differ',
+    'select * from usage_day_sums where ranked > bytes or bytes - ranked > ranked / 100',
+  ],
+  ...different(
     'usage: hours and periods differ',
     `select account_id, server_id, cast(sum(up + down) as bigint) as bytes from
      (select account_id, server_id, up, down from usage_hours
@@ -91,11 +120,11 @@ const questions: Array<[string, string]> = [
 
 /**
  * The contradictions, a sentence each; empty when all is well. Only for lists that nothing swept or
- * cleared.
+ * cleared. `about` leaves only those whose sentence has these words.
  */
-export async function contradictions(db: Reader): Promise<string[]> {
+export async function contradictions(db: Reader, about = ''): Promise<string[]> {
   const faults: string[] = [];
-  for (const [what, sql] of questions) {
+  for (const [what, sql] of questions.filter(([what]) => what.includes(about))) {
     const rows = await db.all(sql);
     if (rows.length > 0) faults.push(`${what}: ${JSON.stringify(rows.slice(0, 3))}`);
   }

@@ -161,6 +161,9 @@ eachDatabase((database) => {
       ['delete from versions where account_id = 1', 'behind the changes of their account'],
       ["delete from counters where list = 'audit'", 'an id that will be given again'],
       ['update usage_server_hours set bytes = bytes + 1', 'hours and their sums differ'],
+      ['update usage_hour_sums set bytes = bytes + 1', 'the sums by hour differ'],
+      ['delete from usage_day_sums where kind = 0', 'the sums by day differ'],
+      ['update usage_day_sums set ranked = 0', 'the ranks of days'],
       ['delete from usage_periods', 'hours and periods differ'],
     ];
     for (const [half, seen] of halves) {

@@ -5,7 +5,9 @@ import type { Database } from '../src/db/database.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { network } from '../src/db/migrations/0001_network.ts';
 import { questionsAndHealth } from '../src/db/migrations/0002_questions_and_health.ts';
+import { fillUsageSums } from '../src/db/migrations/0039_usage_sums.ts';
 import { openDatabase } from '../src/db/open.ts';
+import { contradictions } from './contradictions.ts';
 import { eachDatabase } from './databases.ts';
 
 eachDatabase((database) => {
@@ -40,7 +42,7 @@ eachDatabase((database) => {
       [1, 2, 3].map(() => openDatabase(url, { clock: systemClock })),
     );
     open.push(...starting);
-    const ran = (await Promise.all(starting.map(migrate))).flat();
+    const ran = (await Promise.all(starting.map((db) => migrate(db)))).flat();
     expect(ran).toHaveLength(new Set(ran).size);
     const [db] = starting as [Database];
     const rows = await db.all<{ name: string }>('select name from migrations');
@@ -73,4 +75,42 @@ eachDatabase((database) => {
     // An old process fails at its first write; it does not go on beside new ones.
     await expect(db.script(['drop table stamps'])).rejects.toThrow();
   });
+
+  test('stored usage fills its sums in parts, once, also if a process ends or several do it', async () => {
+    const url = await database.emptyUrl();
+    const both = await Promise.all([1, 2].map(() => openDatabase(url, { clock: systemClock })));
+    open.push(...both);
+    const [db, other] = both as [Database, Database];
+    // More hours than one part takes, and days that begin where a billing period does.
+    await migrate(db, 38);
+    await db.script([
+      `insert into usage_hours (account_id, hour, server_id, user_id, up, down)
+        with recursive n (at) as (select 1 union all select at + 1 from n where at < 60000)
+        select at % 7, 1800000000 + at / 70 * 600, at % 70, 1, at, at % 5 from n where true
+        on conflict (account_id, hour, server_id, user_id) do nothing`,
+      `insert into usage_days (account_id, day, server_id, user_id, up, down) values
+        (1, 1700006400, 3, 1, 5, 7), (1, 1700010011, 3, 1, 11, 0), (9, 1800000000, 4, 2, 1, 1)`,
+    ]);
+    // The first part is done by a process that ends then.
+    await expect(migrate(endingAfter(db, 3))).rejects.toThrow('the process ends here');
+    expect((await fillUsageSums(db))?.part).toBe(2);
+    const ran = await Promise.all([migrate(db), migrate(other)]);
+    expect(ran.flat().filter((name) => name === 'usage_sums_filled')).toHaveLength(1);
+    expect(await contradictions(db, 'the sums by')).toEqual([]);
+    await expect(db.script(['drop table usage_sums_fill'])).rejects.toThrow();
+  });
 });
+
+/** The database to a process that ends after so many scripts. */
+function endingAfter(db: Database, scripts: number): Database {
+  let remaining = scripts;
+  return new Proxy(db, {
+    get(of, name) {
+      if (name === 'script' && remaining-- === 0) {
+        return () => Promise.reject(new Error('the process ends here'));
+      }
+      const value = Reflect.get(of, name);
+      return typeof value === 'function' ? value.bind(of) : value;
+    },
+  });
+}

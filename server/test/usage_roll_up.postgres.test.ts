@@ -16,6 +16,7 @@ import {
 } from '../src/usage/usage.ts';
 import { periodAt } from '../src/values/periods.ts';
 import { eachApp } from './apps.ts';
+import { contradictions } from './contradictions.ts';
 
 const hour = 3600;
 const day = 24 * hour;
@@ -91,6 +92,8 @@ eachApp((t) => {
           await roll.look(t.now());
           const after = await sumsOf(db, account.id, start);
           expect(after).toEqual(before);
+          // Those of the network, the accounts and the servers as well.
+          expect(await contradictions(db, 'the sums by')).toEqual([]);
           expect(after.periods.every(({ report: sum, period }) => sum === period)).toBe(true);
           expect(new Map(after.day.map(({ key, up, down }) => [Number(key), up + down]))).toEqual(
             new Map(Array.from(totals).sort(([a], [b]) => a - b)),
@@ -199,6 +202,7 @@ eachApp((t) => {
     await new UsageRollUp(db, settings, async () => start).look(t.now());
     const days = await addUp(sumSlices(db, account.id, 0, 10 ** 12, 'day'));
     expect(days.map(({ up }) => up)).toEqual([9]);
+    expect(await contradictions(db, 'the sums by')).toEqual([]);
     expect((await periodUsage(db, account.id, start)).total).toBe(7);
     const none = { usage_hours_kept_seconds: 0, usage_days_kept_seconds: 0 };
     expect(await new UsageRollUp(db, none, async () => start).look(t.now() + 1000 * day)).toBe(0);

@@ -35,9 +35,7 @@ import { byDirection } from '../usage/over_time.tsx';
 const splits = { direction: 'Up and down', account: 'Account', server: 'Server' } as const;
 type Split = keyof typeof splits;
 
-/** Usage by account and server is stored by hour for so long, traffic in both directions longer. */
-const namesOfParts: SpanName[] = ['day', 'week', 'month', 'quarter', 'own'];
-const namesOfDirections: SpanName[] = [...namesOfParts.slice(0, -1), 'year', 'own'];
+const names: SpanName[] = ['day', 'week', 'month', 'quarter', 'year', 'own'];
 
 const hourSeconds = 3600;
 const pixelsOfBar = 5;
@@ -49,11 +47,7 @@ export function NetworkOverTime() {
   const [box, pixels] = usePixels<HTMLDivElement>();
   const splitField = useAddressField('split', 'direction');
   const split: Split = isOneOf(splits, splitField.value) ? splitField.value : 'direction';
-  const chosen = useSpan({
-    names: split === 'direction' ? namesOfDirections : namesOfParts,
-    standard: 'month',
-    grain: daySeconds,
-  });
+  const chosen = useSpan({ names, standard: 'month', grain: daySeconds });
   const { span, before, wrong } = chosen;
   const isShort = span !== undefined && span.to - span.from <= 2 * daySeconds;
   const seconds = bucketFor(span ?? { from: 0, to: 30 * daySeconds }, pixels || 1000, {

@@ -33,11 +33,17 @@ import { vpnGenerations } from './migrations/0035_vpn_generations.ts';
 import { foldedSearch } from './migrations/0036_folded_search.ts';
 import { fewestConnections } from './migrations/0037_fewest_connections.ts';
 import { savedViews } from './migrations/0038_saved_views.ts';
+import { fillUsageSums, usageSums, usageSumsFilled } from './migrations/0039_usage_sums.ts';
 
 interface Migration {
   id: number;
   name: string;
   statements: (engine: Engine) => string[];
+  /**
+   * The next part of the work before the statements, unless the database is empty; undefined: none
+   * is left. Each part is a transaction, whose statements fail if it was done before.
+   */
+  nextPart?: (db: Database) => Promise<{ part: number; statements: string[] } | undefined>;
 }
 
 /** In order, imported by hand; only these run. */
@@ -74,6 +80,13 @@ const migrations: Migration[] = [
   { id: 36, name: 'folded_search', statements: foldedSearch },
   { id: 37, name: 'fewest_connections', statements: fewestConnections },
   { id: 38, name: 'saved_views', statements: savedViews },
+  { id: 39, name: 'usage_sums', statements: usageSums },
+  {
+    id: 40,
+    name: 'usage_sums_filled',
+    nextPart: fillUsageSums,
+    statements: usageSumsFilled,
+  },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;
@@ -81,18 +94,19 @@ export const newestSchema = migrations.at(-1)?.id ?? 0;
 /**
  * Runs the missing migrations, each in its own transaction, on an empty database all in one.
  * Returns their names. Several processes may call it at once. Errors: a plain Error when the
- * database is newer than this program.
+ * database is newer than this program. Tests make the database of an older one, `upTo` a schema.
  */
-export async function migrate(db: Database): Promise<string[]> {
+export async function migrate(db: Database, upTo = newestSchema): Promise<string[]> {
   await db.script([
     'create table if not exists migrations (id bigint primary key, name text not null)',
   ]);
   const ran: string[] = [];
   let version = await knownVersion(db);
-  while (version < newestSchema) {
-    const missing = migrations.filter(({ id }) => id > version);
+  while (version < upTo) {
+    const missing = migrations.filter(({ id }) => id > version && id <= upTo);
     const next = version === 0 ? missing : missing.slice(0, 1);
     try {
+      if (version > 0) await inParts(db, next[0]?.nextPart);
       await db.script(next.flatMap((migration) => statementsOf(migration, db.engine)));
       ran.push(...next.map(({ name }) => name));
       version = next.at(-1)?.id ?? version;
@@ -104,6 +118,20 @@ export async function migrate(db: Database): Promise<string[]> {
     }
   }
   return ran;
+}
+
+async function inParts(db: Database, nextPart: Migration['nextPart']): Promise<void> {
+  let next = await nextPart?.(db);
+  while (next) {
+    const { part, statements } = next;
+    const failure = await db.script(statements).then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    );
+    next = await nextPart?.(db);
+    // As above: another process may have been first.
+    if (failure && next?.part === part) throw failure.error;
+  }
 }
 
 function statementsOf({ id, name, statements }: Migration, engine: Engine): string[] {

@@ -2,10 +2,10 @@
 // are served.
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Actor, Database, Reader, Transaction } from '../db/database.ts';
-import { hourOf, periodAt } from '../values/periods.ts';
+import { dayOf, hourOf, periodAt } from '../values/periods.ts';
 import * as store from './store.ts';
+import { removeOldSums } from './sum_store.ts';
 
-const daySeconds = 86_400;
 /** How many rows one transaction moves or removes. */
 const slice = 500;
 const system: Actor = { kind: 'system', name: 'usage', address: '', request_id: '' };
@@ -16,11 +16,6 @@ interface Retention {
   /** How long hours are kept, and days, both counted from their traffic; 0: forever. */
   usage_hours_kept_seconds: number;
   usage_days_kept_seconds: number;
-}
-
-/** The start of the day (UTC) that holds this moment; both in epoch seconds. */
-function dayOf(seconds: number): number {
-  return Math.floor(seconds / daySeconds) * daySeconds;
 }
 
 /**
@@ -64,6 +59,7 @@ export class UsageRollUp {
           store.removeOldest(tx, 'usage_server_hours', account_id, before, slice),
         );
       }
+      await this.#inSlices(stopped, (tx) => removeOldSums(tx, 'hour', before, slice));
     }
     if (days > 0) {
       const before = dayOf(now - days);
@@ -71,6 +67,11 @@ export class UsageRollUp {
         all += await this.#inSlices(stopped, (tx) =>
           store.removeOldest(tx, 'usage_days', account_id, before, slice),
         );
+      }
+      // A day's sum is there as long as the day or its hours.
+      if (hours > 0) {
+        const ofDays = dayOf(now - Math.max(hours, days));
+        await this.#inSlices(stopped, (tx) => removeOldSums(tx, 'day', ofDays, slice));
       }
     }
     return all;

@@ -26,7 +26,7 @@ export function safeBytes(bytes: number): number {
  * Adds to existing rows with the same key. Counters stop at 2^53-1: JSON does not hold larger
  * numbers exactly.
  */
-function addRows(
+export function addRows(
   tx: Transaction,
   table: string,
   key: string,
@@ -105,11 +105,21 @@ export function oldestAfter(
   );
 }
 
-export function addServerHours(
-  tx: Transaction,
-  rows: Array<{ account_id: number; server_id: number; hour: number; bytes: number }>,
-): Promise<void> {
-  return addRows(tx, 'usage_server_hours', 'account_id, server_id, hour', ['bytes'], rows);
+export interface ServerHour {
+  account_id: number;
+  server_id: number;
+  hour: number;
+  bytes: number;
+}
+
+export function addServerHours(tx: Transaction, hours: readonly ServerHour[]): Promise<void> {
+  return addRows(
+    tx,
+    'usage_server_hours',
+    'account_id, server_id, hour',
+    ['bytes'],
+    hours as never,
+  );
 }
 
 export function addPeriods(
@@ -169,29 +179,6 @@ export function hoursByServer(
     `select server_id, sum(cast(bytes as double precision)) as bytes from usage_server_hours
      where account_id = $1 and ${isAfter} and ${sql} group by server_id`,
     [account_id, first_hour, ...ids, ...(server_ids ? [Math.min(...ids), Math.max(...ids)] : [])],
-  );
-}
-
-export interface NetworkBytes {
-  account_id: number;
-  server_id: number;
-  /** The start of the hour or (UTC) day. */
-  at: number;
-  bytes: number;
-}
-
-/** The bytes of these accounts in from <= hour < to, by server and steps of so many seconds. */
-export function bytesOfAccounts(
-  db: Reader,
-  account_ids: readonly number[],
-  { from, to, step }: { from: number; to: number; step: number },
-): Promise<NetworkBytes[]> {
-  const { sql, ids } = idCondition('account_id', account_ids, 3);
-  return db.all(
-    `select account_id, server_id, hour - hour % ${step} as at, sum(cast(bytes as double precision)) as bytes
-     from usage_server_hours where ${sql} and hour >= $1 and hour < $2
-     group by account_id, server_id, hour - hour % ${step}`,
-    [from, to, ...ids],
   );
 }
 

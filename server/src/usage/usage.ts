@@ -2,11 +2,12 @@
 // sums by billing period.
 import type { Reader, Transaction } from '../db/database.ts';
 import { findByKeys, type Key } from '../db/one_of.ts';
-import { hourOf, periodAt } from '../values/periods.ts';
+import { dayOf, hourOf, periodAt } from '../values/periods.ts';
 import * as store from './store.ts';
 import { safeBytes } from './store.ts';
+import { addSums, kinds, type Sum } from './sum_store.ts';
 
-export { bytesOverTime, largestParts } from './over_time.ts';
+export { comparedOfDay, largestParts, sumsOverTime } from './over_time.ts';
 export { UsageRollUp } from './roll_up.ts';
 export type { UsageBucket } from './store.ts';
 export { claimBatch, hasUsage, removeOldJournals, safeBytes, sumSlices } from './store.ts';
@@ -59,10 +60,9 @@ export async function recordUsage(
     hour: hourOf(hour),
     bytes: safeBytes(up + down),
   }));
-  await store.addServerHours(
-    tx,
-    sumBy(hours, (row) => `${row.account_id} ${row.server_id} ${row.hour}`),
-  );
+  const serverHours = sumBy(hours, (row) => `${row.account_id} ${row.server_id} ${row.hour}`);
+  await store.addServerHours(tx, serverHours);
+  await addToSums(tx, serverHours);
   const periods = rows.map(({ account_id, server_id, period_start, up, down }) => ({
     account_id,
     period_start,
@@ -73,6 +73,23 @@ export async function recordUsage(
     tx,
     sumBy(periods, (row) => `${row.account_id} ${row.period_start} ${row.server_id}`),
   );
+}
+
+/** Adds bytes to the sums of the network, the accounts and the servers, by hour and by day. */
+async function addToSums(tx: Transaction, rows: readonly store.ServerHour[]): Promise<void> {
+  const ofHours = rows.flatMap(({ account_id, server_id, hour, bytes }): Sum[] => [
+    { kind: kinds.network, id: 0, at: hour, bytes },
+    { kind: kinds.account, id: account_id, at: hour, bytes },
+    { kind: kinds.server, id: server_id, at: hour, bytes },
+  ]);
+  const keyOf = ({ kind, id, at }: Sum) => `${kind} ${id} ${at}`;
+  const hours = sumBy(ofHours, keyOf);
+  const days = sumBy(
+    hours.map((sum) => ({ ...sum, at: dayOf(sum.at) })),
+    keyOf,
+  );
+  await addSums(tx, 'hour', hours);
+  await addSums(tx, 'day', days);
 }
 
 /**

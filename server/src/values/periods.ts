@@ -1,7 +1,7 @@
 // The calendar of billing: monthly periods counted from the contract's start, and the hours of
 // usage.
 
-const daySeconds = 86_400;
+export const daySeconds = 86_400;
 const hourSeconds = 3_600;
 
 /**
@@ -31,6 +31,11 @@ export function earlierPeriods(start: number, now: number, maxPeriods: number) {
 /** The start of the hour (UTC) that contains this moment; both in epoch seconds. */
 export function hourOf(seconds: number): number {
   return Math.floor(seconds / hourSeconds) * hourSeconds;
+}
+
+/** The start of the day (UTC) that contains this moment; both in epoch seconds. */
+export function dayOf(seconds: number): number {
+  return Math.floor(seconds / daySeconds) * daySeconds;
 }
 
 /** Months since January of year 0. */

@@ -9,8 +9,14 @@ import { invalidField } from '../../errors.ts';
 import { Digits, Integer, Named, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { limitIn, PageQuery, pageOf, timeIn, wholeIn } from '../../http/paging.ts';
 import { findServer } from '../../servers/servers.ts';
-import { bytesOverTime, largestParts, nextHour, periodUsage } from '../../usage/usage.ts';
-import { hourOf, periodAt } from '../../values/periods.ts';
+import {
+  comparedOfDay,
+  largestParts,
+  nextHour,
+  periodUsage,
+  sumsOverTime,
+} from '../../usage/usage.ts';
+import { daySeconds, hourOf, periodAt } from '../../values/periods.ts';
 import { LongReads } from '../long_reads.ts';
 import { operatorRoute } from './route.ts';
 
@@ -25,8 +31,7 @@ const AccountUsage = Named('AccountUsage', {
   over_limit: Type.Boolean({ description: 'Whether the limit is used up.' }),
 });
 
-const daySeconds = 86_400;
-const maxSpanDays = 92;
+const maxSpanDays = 400;
 const maxSpanByHourDays = 8;
 const maxParts = 20;
 
@@ -72,7 +77,7 @@ export function networkUsageRoutes(app: FastifyInstance, ctx: Context): void {
   const longReads = new LongReads(ctx.db);
   operatorRoute(app, 'Operator: usage')('GET /admin/usage/over_time', {
     summary: 'Usage over time, split by account or server',
-    description: `As it is billed. At most ${maxSpanDays} days, or ${maxSpanByHourDays} by hour; hours that were rolled up are not in it.`,
+    description: `As it is billed. At most ${maxSpanDays} days, or ${maxSpanByHourDays} by hour. Of days whose hours were rolled up, only whole days are counted. An account or server has a part of its own only if it is among the ${comparedOfDay} with the most usage on a day (UTC) of the time range.`,
     query: OverTimeQuery,
     answer: UsageOverTime,
     handle: async ({ query }) => {
@@ -86,17 +91,17 @@ export function networkUsageRoutes(app: FastifyInstance, ctx: Context): void {
       if (to - from > maxDays * daySeconds) {
         throw invalidField('from', `is more than ${maxDays} days before to.`);
       }
-      const step = each === 'day' ? daySeconds : 3600;
+      const span = { from, to, step: each === 'day' ? daySeconds : 3600 };
       const parts = await longReads.collect(
         networkVersion,
-        (db) => bytesOverTime(db, accountPages(db), { from, to, step }),
-        (slices) => largestParts(slices, by, wholeIn('parts', query.parts, 6, 1, maxParts)),
+        (db) => sumsOverTime(db, by, span),
+        (slices) => largestParts(slices, span, wholeIn('parts', query.parts, 6, 1, maxParts)),
       );
       const named = parts.map(async ({ id, ...part }) => ({
         name: id === null ? null : await nameOf(ctx.db, by, id),
         ...part,
       }));
-      return { from, to, by, step, parts: await Promise.all(named) };
+      return { ...span, by, parts: await Promise.all(named) };
     },
   });
   operatorRoute(app, 'Operator: usage')('GET /admin/usage', {
@@ -122,19 +127,6 @@ export function networkUsageRoutes(app: FastifyInstance, ctx: Context): void {
       return Promise.all(rows);
     },
   });
-}
-
-/** So many accounts are read in one turn of the event loop. */
-const accountsOfSlice = 20;
-
-/** The ids of all accounts, a page at a time. */
-async function* accountPages(db: Reader) {
-  for (let after = '', isLast = false; !isLast; ) {
-    const page = await pageOfAccounts(db, after, accountsOfSlice);
-    isLast = page.length < accountsOfSlice;
-    after = page.at(-1)?.name ?? '';
-    yield { account_ids: page.map(({ id }) => id), isLast };
-  }
 }
 
 async function nameOf(db: Reader, by: 'account' | 'server', id: number): Promise<string> {
