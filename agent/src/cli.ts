@@ -24,6 +24,7 @@ import { type Config, readConfig, unknownSettings } from './config.ts';
 import { applyFirewall, firewallOptions, firewallRules, removeFirewall } from './firewall.ts';
 import { type Joining, joinNetwork, policyFolder, type UsageLeft } from './identity.ts';
 import { askExplain, askStatus, holdFolder, type Status } from './local.ts';
+import { missingInWords, missingPrograms } from './required_programs.ts';
 import { Replica } from './store/replica.ts';
 import { version } from './version.ts';
 
@@ -44,14 +45,17 @@ const join = command({
     again: { summary: 'take another identity in place of the one that is there' },
   },
   run: async ({ arguments: { url, code }, options: { name, again } }, env) => {
+    const config = readConfig(env);
     const { token: _, ...joined } = await joinAlone({
-      state_dir: readConfig(env).state_dir,
+      state_dir: config.state_dir,
       url,
       code: code === '-' ? readInput('-').trim() : code,
       name: name ?? hostname(),
       again,
     });
     if (joined.usage_left) notify(sentenceOf(joined.usage_left));
+    const missing = missingInWords(await missingPrograms(config));
+    if (missing) notify(missing);
     const sentence = `This machine is node ${joined.node} of ${joined.server} now; start it with exitward-agent run.`;
     return done(sentence, joined);
   },

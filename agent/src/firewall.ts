@@ -200,7 +200,8 @@ export function networkText([base, bits]: Network): string {
 export function nft(rules: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = execFile('nft', ['-f', '-'], (error, _stdout, stderr) => {
-      if (error) reject(new Error(`nft: ${stderr.trim() || error.message}`));
+      if (error?.code === 'ENOENT') reject(new Error('there is no nft: apt-get install nftables'));
+      else if (error) reject(new Error(`nft: ${stderr.trim() || error.message}`));
       else resolve();
     });
     // A program that ends before it has read them is reported by its exit.

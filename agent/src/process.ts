@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from './config.ts';
 import { runAgent } from './main.ts';
+import { missingInWords, missingPrograms } from './required_programs.ts';
 
 /** How long the start of the service waits for the control plane. */
 const longestStartSeconds = 10;
@@ -11,7 +12,7 @@ const longestStartSeconds = 10;
  * Runs until SIGTERM or SIGINT, or SIGUSR2, which leaves the proxies running for the next agent;
  * then stores and sends the last counts. A second signal ends it at once, with 1. SIGHUP, as from a
  * closed terminal, is ignored. `notify_socket`: systemd's, if it started this as Type=notify.
- * Errors: one sentence if it cannot start.
+ * Errors: one line if it cannot start.
  */
 export async function runUntilStopped(config: Config, notify_socket?: string): Promise<void> {
   const signals = ['SIGTERM', 'SIGINT', 'SIGUSR2'] as const;
@@ -26,6 +27,8 @@ export async function runUntilStopped(config: Config, notify_socket?: string): P
   for (const signal of signals) process.on(signal, onSignal);
   process.on('SIGHUP', stay);
   try {
+    const missing = missingInWords(await missingPrograms(config));
+    if (missing) throw new Error(missing);
     const running = await runAgent(config);
     // It counts as started even without the control plane: it works with the policy on disk.
     const patience = sleep(longestStartSeconds * 1000, undefined, { ref: false });

@@ -191,6 +191,27 @@ test('faults of the settings are reported, a line each', async () => {
   ]);
 });
 
+test('a program that the machine lacks ends a start with its remedy, and join says so', async () => {
+  const lacking = {
+    ...settings(),
+    EXITWARD_AGENT_ENGINE: 'squid',
+    EXITWARD_AGENT_SQUID: '/nowhere/squid',
+    EXITWARD_AGENT_GUARD: 'nftables',
+    // Of all programs, there is none.
+    PATH: stateDir,
+  };
+  const remedies = [
+    'There is no /nowhere/squid. To fix it: apt-get install squid-openssl, or name another one (EXITWARD_AGENT_SQUID); or set EXITWARD_AGENT_ENGINE=embedded, the engine that needs neither Squid nor root.',
+    'There is no ss. To fix it: apt-get install iproute2.',
+    'There is no setpriv. To fix it: apt-get install util-linux.',
+    'There is no nft. To fix it: apt-get install nftables.',
+  ].join(' ');
+  const joining = await runCommand(['join', control.url, 'ewi_x'], lacking);
+  expect([joining.code, joining.stderr]).toEqual([0, expect.stringContaining(remedies)]);
+  const { code, stdout, stderr } = await outcomeOf(startCommand(['run'], lacking));
+  expect([code, stdout, stderr]).toEqual([1, '', `exitward-agent: ${remedies}\n`]);
+});
+
 function explain(from: string): string[] {
   return ['explain', '--from', from, '--port', '10001', '--host', 'www.example.com'];
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import { installation } from '../installation.ts';
-import { otherEngine } from './programs.ts';
+import { otherEngine } from '../required_programs.ts';
 import type { NodeCheck, Subject } from './subject.ts';
 
 export const nodeChecks: NodeCheck[] = [

@@ -1,20 +1,13 @@
 // The programs that the agent runs: are they installed, and do they have the features it needs?
-import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { promisify } from 'node:util';
 import { fault, listed, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import type { Config } from '../config.ts';
+import { missingHelper, missingSquid, outputOf, squidPackage } from '../required_programs.ts';
 import type { NodeCheck, Subject } from './subject.ts';
-
-const run = promisify(execFile);
 
 /** As in Debian 12. Older ones name no reason in a denial's header, and differ in settings. */
 const minSquid = 5;
-const squidPackage = 'apt-get install squid-openssl';
-/** The way out for a machine without Squid, and for an ordinary user. */
-export const otherEngine =
-  'set EXITWARD_AGENT_ENGINE=embedded, the engine that needs neither Squid nor root';
 
 export const programChecks: NodeCheck[] = [
   { name: 'squid', run: squid },
@@ -22,18 +15,6 @@ export const programChecks: NodeCheck[] = [
   { name: 'apparmor', run: async (subject) => apparmor(subject) },
   { name: 'firewall', run: firewall },
 ];
-
-/** The output of a program; undefined if it is not installed. */
-export async function outputOf(program: string, ...args: string[]): Promise<string | undefined> {
-  try {
-    const { stdout, stderr } = await run(program, args, { timeout: 10_000 });
-    return stdout + stderr;
-  } catch (error) {
-    const { code, stderr } = error as NodeJS.ErrnoException & { stderr?: string };
-    if (code === 'ENOENT') return undefined;
-    throw new Error(`${program} ${args.join(' ')} fails: ${stderr?.trim() || code}`);
-  }
-}
 
 /** The version in the output of `squid -v`. */
 function versionIn(text: string): string {
@@ -48,13 +29,9 @@ export async function squidVersion({ engine, squid }: Config): Promise<number | 
 
 async function squid({ config }: Subject): Promise<Outcome> {
   if (config.engine === 'embedded') return ok('The embedded engine needs no Squid.');
-  const text = await outputOf(config.squid, '-v');
-  if (text === undefined) {
-    return fault(
-      `There is no ${config.squid}.`,
-      `${squidPackage}, or name another one (EXITWARD_AGENT_SQUID); or ${otherEngine}`,
-    );
-  }
+  const missing = await missingSquid(config);
+  if (missing) return fault(missing.sentence, missing.remedy);
+  const text = (await outputOf(config.squid, '-v')) ?? '';
   const version = versionIn(text);
   if (Number.parseInt(version, 10) < minSquid) {
     return fault(
@@ -83,16 +60,9 @@ async function squid({ config }: Subject): Promise<Outcome> {
 
 async function programs({ config }: Subject): Promise<Outcome> {
   if (config.engine === 'embedded') return ok('The embedded engine runs no other program.');
-  const needed = { ss: 'iproute2', setpriv: 'util-linux' };
-  const missing: string[] = [];
-  for (const [program, name] of Object.entries(needed)) {
-    if ((await outputOf(program, '--version')) === undefined) missing.push(name);
-  }
-  if (missing.length === 0) return ok('The other programs that the agent runs are there.');
-  return fault(
-    `Programs of ${missing.join(' and ')} are missing: usage is not counted, or Squid not started.`,
-    `apt-get install ${missing.join(' ')}`,
-  );
+  const missing = (await missingHelper('ss')) ?? (await missingHelper('setpriv'));
+  if (!missing) return ok('The other programs that the agent runs are there.');
+  return fault(missing.sentence, missing.remedy);
 }
 
 /** The kernel's list: `/usr/sbin/squid (enforce)`. Missing without AppArmor. */
@@ -124,9 +94,10 @@ async function firewall({ config }: Subject): Promise<Outcome> {
       'The guard in the kernel is off (EXITWARD_AGENT_GUARD); the engine refuses by itself.',
     );
   }
+  const missing = await missingHelper('nft');
+  if (missing) return fault(missing.sentence, missing.remedy);
   // It only reads, but needs the same rights as writing.
   const rules = await outputOf('nft', 'list', 'tables').catch((error: Error) => error);
-  if (rules === undefined) return fault('There is no nft.', 'apt-get install nftables');
   if (rules instanceof Error) {
     return fault(
       `The guard cannot be put into the kernel: ${rules.message}.`,

@@ -6,6 +6,7 @@ import { fault, type Outcome, ok } from '../../../kit/src/doctor/check.ts';
 import type { VpnService } from '../../../kit/src/vpn_password.ts';
 import { Certificate } from '../certificate.ts';
 import type { ServerValue } from '../policy/records.ts';
+import { outputOf } from '../required_programs.ts';
 import { servedServices } from '../vpn/connections.ts';
 import {
   findKernelLack,
@@ -14,7 +15,6 @@ import {
   type Lack,
   listLacks,
 } from '../vpn/machine.ts';
-import { outputOf } from './programs.ts';
 import type { NodeCheck, Subject } from './subject.ts';
 
 export const vpnChecks: NodeCheck[] = [

@@ -5,11 +5,11 @@ import { isIPv4 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { listed, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import { networkText } from '../firewall.ts';
+import { outputOf } from '../required_programs.ts';
 import { servedServices } from '../vpn/connections.ts';
 import { findFullConntrack } from '../vpn/passage.ts';
 import { flowBytes } from '../vpn/vpn_firewall.ts';
 import { exitsOf } from './ports.ts';
-import { outputOf } from './programs.ts';
 import type { NodeCheck, Subject } from './subject.ts';
 
 export const vpnPathChecks: NodeCheck[] = [{ name: 'vpn-path', run: examine }];
