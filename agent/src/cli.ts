@@ -19,10 +19,12 @@ import { runProgram } from '../../kit/src/cli/program.ts';
 import { no, timeInWords } from '../../kit/src/cli/values.ts';
 import { terminalWidth, wrapped } from '../../kit/src/cli/wrapped.ts';
 import { startFaults } from '../../kit/src/log.ts';
+import { forOperators } from '../../kit/src/refusal_settings.ts';
 import { type Environment, SettingsFault } from '../../kit/src/settings.ts';
 import { type Config, readConfig, unknownSettings } from './config.ts';
 import { applyFirewall, firewallOptions, firewallRules, removeFirewall } from './firewall.ts';
 import { type Joining, joinNetwork, policyFolder, type UsageLeft } from './identity.ts';
+import type { Answer } from './link/questions.ts';
 import { askExplain, askStatus, holdFolder, type Status } from './local.ts';
 import { missingInWords, missingPrograms } from './required_programs.ts';
 import { Replica } from './store/replica.ts';
@@ -202,8 +204,8 @@ const explain = command({
   },
 });
 
-const showAnswer = (answer: object): Shown =>
-  record(answer, [
+const showAnswer = (answer: Answer): Shown =>
+  record(forOperators(answer), [
     ...['verdict', 'status', 'reason', 'message', 'rule', 'account', 'user'],
     ['exit', 'exit_ip'],
     'dial',

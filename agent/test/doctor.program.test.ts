@@ -344,7 +344,9 @@ describe('after joining', () => {
     expect(of('ports')).toMatchObject([
       { state: 'ok', sentence: expect.stringContaining('holds all') },
     ]);
-    expect(of('addresses')).toMatchObject([{ state: 'ok' }]);
+    expect(of('addresses')).toMatchObject([
+      { state: 'warning', sentence: expect.stringContaining('127.0.0.1 is a loopback address') },
+    ]);
     expect(code).toBe(0);
     expect([files(), control.asked.filter((request) => request === 'GET /changes').length]).toEqual(
       before,

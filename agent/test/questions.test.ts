@@ -1,6 +1,8 @@
 // Explanations for an operator: the decision, and the user and the record that it rests on.
 import { generateKeyPairSync } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { forOperators } from '../../kit/src/refusal_settings.ts';
 import { answerOf, answerTo, requestOf } from '../src/link/questions.ts';
 import {
   decideWithin,
@@ -8,6 +10,7 @@ import {
   type Question,
   type Rules,
 } from '../src/policy/decide.ts';
+import { allReasons } from '../src/policy/denials.ts';
 import { Policy } from '../src/policy/policy.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
 
@@ -108,6 +111,29 @@ test('a refused one is explained with its user, where that was clear', () => {
   expect(ask({}, [suspended])).toMatchObject({ reason: 'contract_suspended', ...whose });
   expect(ask({ destination_port: 25 })).toMatchObject({ reason: 'destination_refused', ...whose });
   expect(ask({ host: '10.0.0.1' })).toMatchObject({ reason: 'destination_refused', ...whose });
+});
+
+test.each([
+  ['127.0.0.1', 'a loopback address: nothing outside its machine can be reached from it'],
+  ['169.254.7.1', 'a link-local address: nothing beyond its local network can be reached from it'],
+])('an allowed connection that could not leave from its exit %s is said to be so', (ip, what) => {
+  const value = { ...records[0]?.value, exit_ips: [{ ip, port_base: 1 }] } as NodeRecord['value'];
+  const moved = [{ kind: 'server', value } as NodeRecord];
+  const message = `the connection is allowed; its exit ${ip} is ${what}`;
+  expect(ask({}, moved)).toMatchObject({ verdict: 'allow', exit_ip: ip, message });
+});
+
+test('operators read which settings of a node decide on a refusal, clients only that an operator does', () => {
+  const reasons = [...allReasons, 'no_name_server'];
+  const message = ask({ host: '10.0.0.1' }).message;
+  expect(message).toContain('the operator of this node decides');
+  expect(message).not.toContain('EXITWARD_');
+  const documented = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
+  const named = reasons.flatMap(
+    (reason) => forOperators({ reason, message: '' }).message.match(/EXITWARD_\w+/g) ?? [],
+  );
+  expect(named).toContain('EXITWARD_AGENT_ALLOW_DESTINATIONS');
+  for (const name of named) expect(documented).toContain(`\`${name}\``);
 });
 
 test('of a stranger there is nothing to explain', () => {

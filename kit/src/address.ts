@@ -27,6 +27,20 @@ export function canonicalAddress(text: string): Address | undefined {
 const mapped = /^::ffff:[0-9a-f]+:[0-9a-f]+$/;
 const toIPv4 = (ip: string) => ipaddr.IPv6.parse(ip).toIPv4Address().toString();
 
+/**
+ * Why no connection from this address can leave, to follow the address; undefined: one may. The
+ * addresses of a machine behind a NAT are private, and their connections leave.
+ */
+export function whyConfined(ip: string): string | undefined {
+  if (ip === '::1' || ip.startsWith('127.')) {
+    return 'is a loopback address: nothing outside its machine can be reached from it';
+  }
+  if (/^(169\.254\.|fe[89ab])/.test(ip)) {
+    return 'is a link-local address: nothing beyond its local network can be reached from it';
+  }
+  return undefined;
+}
+
 /** Whether the address lies in one of the networks. */
 export function isInside(
   address: ipaddr.IPv4 | ipaddr.IPv6,

@@ -143,6 +143,10 @@ describe('against a running server', () => {
     expect(await json('server', 'show', 'ams1')).toMatchObject({
       exit_ips: [{ ip: '2001:db8::1', port_base: 4 }],
     });
+    const loopback = ['ams1', '127.0.0.1'];
+    const { stderr } = await cli.run('exit', 'add', ...loopback, '--port-base', '5');
+    expect(stderr).toContain('127.0.0.1 is a loopback address: nothing outside its machine');
+    await json('exit', 'remove', ...loopback, '--yes');
     expect(await json('server', 'list')).toHaveLength(1);
     expect((await cli.run('server', 'list')).stdout).toContain('\t1\t1 unknown\t');
 

@@ -1,6 +1,7 @@
 // Addresses and ports: are the exits on this machine, and are the ports free, or the agent's own?
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
+import { whyConfined } from '../../../kit/src/address.ts';
 import { fault, listed, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import { isMissing } from '../health/exit_addresses.ts';
 import { listListening, socketsOf } from '../squid/agent/listening.ts';
@@ -41,6 +42,13 @@ async function addresses(subject: Subject): Promise<Outcome> {
     return fault(
       `The exits ${listed(missing)} are not on this machine, which has ${addressList}: no connection can leave from them.`,
       `ip address add ${missing[0]} dev INTERFACE, and for good where the system configures its network`,
+    );
+  }
+  const confined = exits.find((ip) => whyConfined(ip));
+  if (confined !== undefined) {
+    return warning(
+      `The exit ${confined} ${whyConfined(confined)}.`,
+      `exitward exit add, with one of ${addressList}; then exitward exit remove, with ${confined}`,
     );
   }
   return ok(`Each of the ${exits.length} exits is an address of this machine.`);

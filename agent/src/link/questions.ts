@@ -1,6 +1,7 @@
 // Answers questions: turns an operator's question into a request, and the engine's decision into an
 // answer.
 
+import { whyConfined } from '../../../kit/src/address.ts';
 import type { Engine, Explanation } from '../engine.ts';
 import { sentenceOfFailure, statusOfFailure } from '../failures.ts';
 import type { ExitCheck } from '../health/health.ts';
@@ -98,6 +99,8 @@ export function answerOf({ decision, position, failure, isUnresolved }: Explanat
     return { ...said, rule: ruleOf(authority), account: contract, user, revision };
   }
   const { authority, override, contract, user, exit_ip, dial } = decision;
+  const confined = whyConfined(exit_ip);
+  if (confined) said.message += `; its exit ${exit_ip} ${confined}`;
   const failed = failure && {
     verdict: 'deny' as const,
     status: statusOfFailure(failure),

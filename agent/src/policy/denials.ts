@@ -24,14 +24,17 @@ const reasons = {
   contract_expired: [403, 'the contract has expired'],
   contract_suspended: [403, 'the contract is suspended'],
   over_limit: [403, 'the usage limit of the contract is reached'],
-  destination_refused: [403, 'connections to this destination are refused'],
+  destination_refused: [
+    403,
+    'connections to this address or port are refused; the operator of this node decides which are open',
+  ],
   other_family: [
     403,
     'the exit of this port cannot reach this destination: one has IPv4, the other IPv6; use the port of another exit',
   ],
   too_many_connections: [
     429,
-    'too many connections are open, of this address, user or account or on this node; close some or wait',
+    'too many connections are open, of this address, user or account or on this node; close some or wait; the operator of this node sets the limits',
   ],
   drained: [
     503,

@@ -262,7 +262,8 @@ const remediesFor = (user: string): Record<string, string> => ({
   wrong_port: '--base-port, as your provider says',
   server_not_on_contract: 'choose another one: exw exits',
   drained: 'choose another one: exw exits, and --server',
-  destination_refused: '--to with another destination',
+  destination_refused:
+    '--to with another destination: the operator decides which addresses and ports are open',
 });
 
 /** For people each finding with its remedy below; for programs a line of four cells. */

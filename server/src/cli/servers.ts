@@ -1,6 +1,7 @@
 // exitward server …, exitward exit …: the servers of the network.
 
-import { type Column, record, type Shown } from '../../../kit/src/cli/output.ts';
+import { whyConfined } from '../../../kit/src/address.ts';
+import { type Column, notify, record, type Shown } from '../../../kit/src/cli/output.ts';
 import { list } from '../../../kit/src/cli/values.ts';
 import { listAt, removeAt } from './actions.ts';
 import { certificateEnds, countsInWords, type Row, statusesInWords } from './columns.ts';
@@ -122,7 +123,13 @@ export const exitNoun = nounOf('exit', 'exit IPs of a server', [
     usage: 'add <server> <ip>',
     summary: 'add an exit IP, or move it to another port base',
     required: [['--port-base <number>', '0 to 499, once per server', 'port_base', whole]],
-    run: async (given, api) => showServer(await api.put(given.path(exit), given.fields)),
+    run: async (given, api) => {
+      const value = await api.put<Row>(given.path(exit), given.fields);
+      const ip = given.word('ip');
+      const confined = whyConfined(ip.toLowerCase());
+      if (confined) notify(`${ip} ${confined}. Clients need an exit IP of the machine that can.`);
+      return showServer(value);
+    },
   },
   {
     usage: 'remove <server> <ip>',

@@ -1,5 +1,6 @@
 // …/servers/{server}/explain: a node's decision about a connection of the account, and its reason.
 import { type Static, Type } from 'typebox';
+import { forOperators } from '../../../../kit/src/refusal_settings.ts';
 import { invalidField } from '../../errors.ts';
 import { Named, Text } from '../../http/fields.ts';
 import { ownAddress } from '../../http/own_address.ts';
@@ -87,7 +88,7 @@ export function explainRoutes({ ctx, audience, routesOf, write }: Mount): void {
         ...(check_exit && (audience.is_operator ? { check_exit } : ofOwn(request.scope))),
       });
       const { revision: _, node: __, ...answer } = decision;
-      if (audience.is_operator) return answer;
+      if (audience.is_operator) return forOperators(answer);
       return shownTo(request.scope, answer, user === undefined ? 'unknown_address' : 'bad_token');
     },
   });

@@ -1,6 +1,7 @@
 // /admin/servers/{server}/explain: asks a node of the server what it would do with a connection.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { forOperators } from '../../../../kit/src/refusal_settings.ts';
 import { readLogin, vpnServices } from '../../../../kit/src/vpn_password.ts';
 import type { Context } from '../../context.ts';
 import { conflict, invalidField } from '../../errors.ts';
@@ -56,8 +57,10 @@ function questionOf(
 
 export function explainRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: nodes');
-  const ask = (request: FastifyRequest, server: string, question: Question | LoginQuestion) =>
-    answerOfNodes(ctx, (action) => operatorWrite(ctx, request, action), server, question);
+  const ask = async (request: FastifyRequest, server: string, question: Question | LoginQuestion) =>
+    forOperators(
+      await answerOfNodes(ctx, (action) => operatorWrite(ctx, request, action), server, question),
+    );
   const description = `A live node of the server answers, from what it has applied; within ${answerSeconds} seconds.`;
   route('POST /admin/servers/:server/explain', {
     find: ({ server }) => requireServer(ctx.db, server),
