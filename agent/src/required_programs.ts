@@ -1,5 +1,5 @@
 // The programs of the machine that a node does not start without, by its settings, each with the
-// command that installs it. What a VPN needs is a fault of the running node (vpn/machine.ts).
+// command that installs it. The needs of a VPN are faults of the running node (vpn/machine.ts).
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Config } from './config.ts';

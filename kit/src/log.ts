@@ -1,7 +1,10 @@
-// The log: JSON lines on standard output, with a priority for the journal of systemd.
+// The log: JSON lines on standard output, with a priority for the journal of systemd; on a terminal
+// a line of text for each.
 import { fstatSync } from 'node:fs';
+import { isatty } from 'node:tty';
 import { destination, type Logger, pino } from 'pino';
 import type { Environment } from './settings.ts';
+import { visible } from './visible.ts';
 
 /** Priorities of syslog by pino's levels: fatal, error, warn, info, and debug for those below. */
 function priorityOf(level: number): number {
@@ -33,13 +36,32 @@ export function isJournal(journal_stream: string | undefined, fd: number): boole
   return journal_stream === `${dev}:${ino}`;
 }
 
+/** Fields of every line, which people at a terminal know, or read in front. */
+const ownFields = new Set(['level', 'time', 'pid', 'hostname', 'msg', 'err']);
+
+/** A line of the log as people read it: the time (UTC), the level, the message, the facts. */
+export function readableLine(line: string): string {
+  const { level, time, msg, err, ...rest } = JSON.parse(line);
+  const facts = Object.entries(rest).filter(([name]) => !ownFields.has(name));
+  const sentence = [msg, err?.message].filter((part) => part !== undefined).join(': ');
+  const values = facts.map(([name, value]) => {
+    const isPlain = typeof value === 'string' && !/[\s"]/.test(value);
+    return `${name}=${isPlain ? value : JSON.stringify(value)}`;
+  });
+  const head = `${new Date(time).toISOString().slice(11, 19)}Z ${pino.levels.labels[level] ?? level}`;
+  return `${visible([head, sentence, ...values].join('  '))}\n`;
+}
+
 export interface LogSettings {
   log_level: string;
   /** Device and inode of the journal's stream, from systemd. */
   journal_stream: string | undefined;
 }
 
-/** Opens the log. No header, body, token, password or cookie ever reaches it. */
+/**
+ * Opens the log; on a terminal its lines are `readableLine`s. No header, body, token, password or
+ * cookie ever reaches it.
+ */
 export function openLog({ log_level: level, journal_stream }: LogSettings): Logger {
   const redact = [
     '*.authorization',
@@ -51,8 +73,12 @@ export function openLog({ log_level: level, journal_stream }: LogSettings): Logg
     'token',
     'password',
   ];
-  if (!isJournal(journal_stream, 1)) return pino({ level, redact });
+  const isTerminal = isatty(1);
+  if (!isTerminal && !isJournal(journal_stream, 1)) return pino({ level, redact });
   const output = destination({ dest: 1, sync: true });
+  if (isTerminal) {
+    return pino({ level, redact }, { write: (line) => output.write(readableLine(line)) });
+  }
   const journal = {
     // Makes pino set `lastLevel` before each line.
     [Symbol.for('pino.metadata')]: true,
