@@ -220,6 +220,9 @@ function rollUpOf({ db, config }: Context): UsageRollUp {
   return new UsageRollUp(db, config, startOf);
 }
 
+/** A job that goes on failing is logged again after so long: some run every second. */
+const quietSeconds = 60;
+
 /** Starts the jobs, and storing last uses. Returns the function that stops them. */
 export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
   const guard = await ClockGuard.watch(ctx);
@@ -227,6 +230,8 @@ export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
   /** Since when each job has not failed, in steady seconds. */
   const began = ctx.clock.steady();
   const wellSince = new Map<string, number>();
+  /** When the failure of each job that fails now was last logged, in steady seconds. */
+  const loggedAt = new Map<string, number>();
   const due = async (
     { name, purges, after_seconds }: Pick<Job, 'name' | 'purges' | 'after_seconds'>,
     work: () => Promise<number>,
@@ -245,11 +250,15 @@ export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
         return;
       }
       const count = await work();
+      loggedAt.delete(name);
       ctx.metrics.sweeps.inc({ job: name, outcome: 'ok' });
       if (count > 0) ctx.metrics.swept.inc({ job: name }, count);
     } catch (error) {
-      wellSince.set(name, ctx.clock.steady());
+      const now = ctx.clock.steady();
+      wellSince.set(name, now);
       ctx.metrics.sweeps.inc({ job: name, outcome: 'failed' });
+      if (now - (loggedAt.get(name) ?? -Infinity) < quietSeconds) return;
+      loggedAt.set(name, now);
       ctx.log.warn({ job: name, err: error }, 'a sweep failed and will be tried again');
     }
   };

@@ -1,4 +1,6 @@
 // Jobs: purges that wait for a clock they can trust, and sweeps in batches.
+
+import { pino } from 'pino';
 import { describe, expect, test, vi } from 'vitest';
 import { changeAccount, sweepLimits } from '../src/accounts/accounts.ts';
 import { markTokensUsed } from '../src/api_tokens/api_tokens.ts';
@@ -218,7 +220,7 @@ eachApp((t) => {
       return node.id;
     }
 
-    test('are lost only when this process could have heard them for as long, and its database answered', async () => {
+    test('are lost only when this process could have heard them for as long, and its database answered; a failure that lasts is logged once a minute', async () => {
       const id = await silentNode('silent');
       const { ctx } = t.running;
       const clock = new TwoClocks(t.now());
@@ -239,7 +241,10 @@ eachApp((t) => {
         return ours.reduce((sum, { value }) => sum + value, 0);
       };
       vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-      const stop = await startJobs({ ...ctx, clock, db });
+      const lines: string[] = [];
+      const log = pino({}, { write: (line) => void lines.push(line) });
+      const logged = () => lines.filter((line) => line.includes('lost nodes')).length;
+      const stop = await startJobs({ ...ctx, clock, db, log });
       /**
        * Lets these seconds pass and the job take its turn; answers whether the node is still live.
        */
@@ -254,6 +259,10 @@ eachApp((t) => {
         expect(await liveAfter(ctx.config.node_lost_seconds - 1)).toBe(1);
         isAway = true;
         expect(await liveAfter(0)).toBe(1);
+        expect(await liveAfter(59)).toBe(1);
+        expect(logged()).toBe(1);
+        expect(await liveAfter(1)).toBe(1);
+        expect(logged()).toBe(2);
         isAway = false;
         expect(await liveAfter(ctx.config.node_lost_seconds - 1)).toBe(1);
         expect(await liveAfter(1)).toBe(0);
