@@ -112,6 +112,7 @@ const hashQueue = 'server/src/sign_in/hash_queue.ts';
 const nodePace = 'server/src/api/node/pace.ts';
 const reports = 'server/src/api/node/reports.ts';
 const held = 'server/src/nodes/held_usage.ts';
+const watches = 'server/src/nodes/watches.ts';
 const applied = 'server/src/nodes/applied.ts';
 const group = 'server/src/db/group.ts';
 const reserveShare = of('server/src/bounds/write_budget.ts', 'reserveShare');
@@ -241,6 +242,9 @@ const limits: Record<string, readonly number[]> = {
     of(eventStreams, name),
   ),
   'unread bytes of a live page': [of(eventStreams, 'maxUnreadBytes')],
+  'filters by which somebody watches the open connections': [
+    ...['person', 'operators', 'all', 'leaseSeconds'].map((name) => of(watches, name)),
+  ],
   'attempts to sign in': ['Name', 'Address', 'Site', 'Name']
     .map((whose) => of(throttle, `freeOf${whose}`))
     .concat(of(throttle, 'longestWaitSeconds')),
@@ -288,6 +292,13 @@ const limits: Record<string, readonly number[]> = {
     of(reports, 'healthBodyLimit'),
     ...[...itemsOf('FaultReport', 'faults'), of(reports, `'A sentence for people.',`)],
     ...[of(reports, `'What the client would be told.',`), bodyBytes],
+  ],
+  'open connections that a node reports': [
+    ...[of(watches, 'maxGroupsOfNode'), of(reports, 'connectionsBodyLimit')],
+    of(nodePace, "'/node/connections'"),
+  ],
+  'watches that a node answers': [
+    ...['maxWatches', 'longestLeaseSeconds'].map((name) => of('agent/src/link/watches.ts', name)),
   ],
   'reasons for rejected connections that a node reports': [
     // The words of the list, and "other".

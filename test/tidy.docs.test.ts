@@ -111,6 +111,7 @@ const tables: Record<string, string[]> = {
   nodes: [
     ...['nodes', 'node_invites', 'node_questions', 'node_health', 'node_vpn_health'],
     ...['node_faults', 'held_usage', 'node_points', 'node_rejections', 'node_told_rejections'],
+    ...['connection_watches', 'connection_answers'],
   ],
 };
 
@@ -232,6 +233,10 @@ const joins: Record<string, Record<string, string>> = {
   },
   'nodes/vpn_health_store.ts': {
     contract_servers: 'the VPN of the servers of a contract is read in one statement',
+  },
+  'nodes/watch_store.ts': {
+    servers: 'nodes that should answer are named with their server',
+    contract_servers: 'the nodes of a contract are asked, in one statement',
   },
   'nodes/held_store.ts': {
     servers: 'a held batch is shown with the name of its server',

@@ -383,6 +383,37 @@ export interface ConnectionDecision {
   };
 }
 
+export interface ConnectionGroup {
+  /** Server short name. */
+  server: string;
+  /** The nodes that have them; for operators. */
+  nodes?: string[];
+  /** proxy, proxy-https, or a VPN service. */
+  service: string;
+  /** Account name. */
+  account: string;
+  /** User name. */
+  user: string;
+  /** The IP address that they come from. */
+  address: string;
+  /** The exit IP that they leave from. */
+  exit_ip: string;
+  /** How the user was identified. */
+  credentials: ('authlist' | 'token' | 'vpn')[];
+  /** Id of the authlist entry that let them in. */
+  authlist_entry?: number;
+  /** How many connections. */
+  connections: number;
+  /** When the oldest began. */
+  since: number;
+  /** When a byte last moved, to a few seconds. */
+  last_byte_at: number;
+  /** Bytes from clients, so far. */
+  up: number;
+  /** Bytes to clients, so far. */
+  down: number;
+}
+
 export interface ConsoleAuthlistEntryChanges {
   /** IP address: one IPv4 or IPv6 address. */
   ip?: string;
@@ -1437,6 +1468,42 @@ export interface OneTimeCode {
   code: string;
 }
 
+export interface OpenConnections {
+  /** The largest groups, those first. */
+  connections: ConnectionGroup[];
+  /** The groups that are not listed. */
+  rest: {
+    /** How many groups. */
+    groups: number;
+    /** How many connections. */
+    connections: number;
+    /** Bytes from clients, so far. */
+    up: number;
+    /** Bytes to clients, so far. */
+    down: number;
+  };
+  /** All groups. */
+  total: {
+    /** How many groups. */
+    groups: number;
+    /** How many connections. */
+    connections: number;
+    /** Bytes from clients, so far. */
+    up: number;
+    /** Bytes to clients, so far. */
+    down: number;
+  };
+  /** Nodes whose connections are missing here. */
+  missing: {
+    /** Server short name. */
+    server: string;
+    /** The node; for operators. */
+    node?: string;
+    /** It is offline; its agent is older than this server and may not know the question; it has not answered, or not lately. */
+    reason: 'offline' | 'outdated' | 'no_answer';
+  }[];
+}
+
 export interface OpenInvite {
   /** Names the invitation; it is not the code. */
   id: string;
@@ -2253,6 +2320,7 @@ export const operations = {
   console_get_authlist_entry: { method: 'GET', path: '/console/authlist/{id}' },
   console_change_authlist_entry: { method: 'PATCH', path: '/console/authlist/{id}' },
   console_remove_authlist_entry: { method: 'DELETE', path: '/console/authlist/{id}' },
+  console_get_connection: { method: 'GET', path: '/console/connections' },
   console_get_contract: { method: 'GET', path: '/console/contract' },
   console_list_entries: { method: 'GET', path: '/console/entries' },
   console_events: { method: 'GET', path: '/console/events' },
@@ -2349,6 +2417,7 @@ export const operations = {
     method: 'DELETE',
     path: '/admin/accounts/{account}/authlist/{id}',
   },
+  admin_get_account_connection: { method: 'GET', path: '/admin/accounts/{account}/connections' },
   admin_get_account_contract: { method: 'GET', path: '/admin/accounts/{account}/contract' },
   admin_list_account_entries: { method: 'GET', path: '/admin/accounts/{account}/entries' },
   admin_list_account_network: { method: 'GET', path: '/admin/accounts/{account}/network' },
@@ -2439,6 +2508,7 @@ export const operations = {
   },
   admin_find_address: { method: 'GET', path: '/admin/addresses' },
   admin_list_audit: { method: 'GET', path: '/admin/audit' },
+  admin_open_connections: { method: 'GET', path: '/admin/connections' },
   admin_get_doctor: { method: 'GET', path: '/admin/doctor' },
   admin_events: { method: 'GET', path: '/admin/events' },
   admin_list_geo_statuses: { method: 'GET', path: '/admin/geo' },
@@ -2565,6 +2635,18 @@ export interface Operations {
   console_remove_authlist_entry: {
     given: { path: { id: number } };
     response: undefined;
+  };
+  console_get_connection: {
+    given: {
+      query?: {
+        user?: string;
+        address?: string;
+        exit_ip?: string;
+        server?: string;
+        limit?: number;
+      };
+    };
+    response: OpenConnections;
   };
   console_get_contract: {
     given: object;
@@ -2987,6 +3069,19 @@ export interface Operations {
     given: { path: { account: string; id: number } };
     response: undefined;
   };
+  admin_get_account_connection: {
+    given: {
+      path: { account: string };
+      query?: {
+        user?: string;
+        address?: string;
+        exit_ip?: string;
+        server?: string;
+        limit?: number;
+      };
+    };
+    response: OpenConnections;
+  };
   admin_get_account_contract: {
     given: { path: { account: string } };
     response: ConsoleContract;
@@ -3271,6 +3366,20 @@ export interface Operations {
       };
     };
     response: AuditEntry[];
+  };
+  admin_open_connections: {
+    given: {
+      query?: {
+        account?: string;
+        user?: string;
+        address?: string;
+        exit_ip?: string;
+        server?: string;
+        limit?: number;
+        node?: number;
+      };
+    };
+    response: OpenConnections;
   };
   admin_get_doctor: {
     given: object;

@@ -21,6 +21,7 @@ import {
   purgeHistory,
   purgeInvites,
   purgeQuestions,
+  purgeWatches,
   sampleNodes,
   sweepLostNodes,
 } from './nodes/nodes.ts';
@@ -76,6 +77,7 @@ export const jobs: readonly Job[] = [
   { name: 'purge sign-in codes', every_seconds: 3600, purges: true, run: purgeCodes },
   { name: 'forget sign-in attempts', every_seconds: 600, purges: true, run: purgeAttempts },
   { name: 'forget questions', every_seconds: 30, purges: false, run: purgeQuestions },
+  { name: 'forget watches', every_seconds: 15, purges: false, run: purgeWatches },
   { name: 'end signing keys', every_seconds: 60, purges: true, run: sweepSigningKeys },
   {
     name: 'report keys',

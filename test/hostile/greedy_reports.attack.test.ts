@@ -15,6 +15,18 @@ const exit = { ip: '198.51.100.1', status: 'ok', checked_at: at };
 const vpn = { certificate_expiry: null };
 const fault = { kind: 'disk', message: 'Full.', since: at };
 const answer = { verdict: 'deny', status: 403, reason: 'why', message: 'No.', revision: 1 };
+const rest = { groups: 0, connections: 0, up: 0, down: 0 };
+const group = {
+  ...{
+    service: 'proxy',
+    account: 1,
+    user: 1,
+    address: '192.0.2.1',
+    exit_ip: exit.ip,
+    by: ['token'],
+  },
+  ...{ connections: 1, since: at, last_byte_at: at, up: 1, down: 1 },
+};
 
 /** By path: reports that are a little too large, each in one way. */
 const tooLarge: Record<string, object[]> = {
@@ -50,6 +62,14 @@ const tooLarge: Record<string, object[]> = {
     { id: 1, answer: { ...answer, user: long(256) } },
     { id: 1, answer: { ...answer, exit_ip: long(65) } },
     { id: 1, answer: { ...answer, dial: long(301) } },
+  ],
+  '/connections': [
+    { watch: 1, groups: many(1001, group), rest },
+    { watch: 1, groups: [{ ...group, address: long(65) }], rest },
+    { watch: 1, groups: [{ ...group, service: long(33) }], rest },
+    { watch: 1, groups: [{ ...group, up: 2 ** 50 + 1 }], rest },
+    { watch: 1, groups: [{ ...group, since: 9e15 }], rest },
+    { watch: 1, groups: [], rest: { ...rest, connections: 2 ** 32 + 1 } },
   ],
   '/acks': [{ epoch: long(65), revision: 1 }],
 };
@@ -121,6 +141,8 @@ eachDatabase((database) => {
     const report = { exit_ips, vpn: { ...vpn, services } };
     expect((await send('/health', report)).body).toEqual({ known: 0 });
     expect((await send('/answers', { id: 10 ** 15, answer })).status).toBe(404);
+    const connections = { watch: 10 ** 15, groups: [group], rest };
+    expect((await send('/connections', connections)).status).toBe(404);
     const future = { epoch: node.epoch, revision: 10 ** 15 };
     expect((await send('/acks', future)).status).toBe(409);
     await t.pass(61);

@@ -1,5 +1,6 @@
 // The SQL of accounts and their contracts.
 import type { Reader, Transaction } from '../db/database.ts';
+import { idCondition } from '../db/one_of.ts';
 import { insertRow, updateRow } from '../db/rows.ts';
 
 export interface AccountRow {
@@ -52,6 +53,19 @@ export function findAccountInGroup(tx: Transaction, id: number): Promise<Account
 
 export function findByName(db: Reader, name: string): Promise<AccountRow | undefined> {
   return db.one('select * from accounts where name = $1', [name]);
+}
+
+/** The names of these accounts. */
+export async function accountNames(
+  db: Reader,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, string>> {
+  const { sql, ids: values } = idCondition('id', ids);
+  const rows = await db.all<Pick<AccountRow, 'id' | 'name'>>(
+    `select id, name from accounts where ${sql}`,
+    values,
+  );
+  return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
 /** A page of accounts in the order of their names. */

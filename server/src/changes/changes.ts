@@ -12,7 +12,8 @@ export type ChangeKind =
   | 'authlist_cleared'
   | 'override'
   | 'overrides_cleared'
-  | 'explain';
+  | 'explain'
+  | 'connections';
 
 export interface Change {
   kind: ChangeKind;
@@ -70,6 +71,7 @@ const topicsOf: Record<ChangeKind, Topic[]> = {
   override: ['overrides'],
   overrides_cleared: ['overrides'],
   explain: [],
+  connections: [],
 };
 
 /** The columns of `versions` that a bump raises. */
@@ -143,7 +145,8 @@ function changeGroupOf(tx: Transaction): Promise<ChangeGroup> {
 
 /**
  * Logs a change for the nodes and returns its revision. Bumps the version of its account (or of the
- * network), except for a question, which no response shows.
+ * network), except for questions and
+ * watches, which no response shows.
  * Revisions commit in order on both engines: only one group writes at a time.
  */
 export async function recordChange(tx: Transaction, change: NewChange): Promise<number> {
@@ -151,7 +154,9 @@ export async function recordChange(tx: Transaction, change: NewChange): Promise<
   const group = await changeGroupOf(tx);
   const { kind, account_id, server_id = null, record_id = null } = change;
   const revision =
-    kind === 'explain' ? group.next() : group.bump(account_id ?? networkVersion, topicsOf[kind]);
+    kind === 'explain' || kind === 'connections'
+      ? group.next()
+      : group.bump(account_id ?? networkVersion, topicsOf[kind]);
   group.logged.push({ revision, kind, account_id, server_id, record_id, at: tx.now });
   return revision;
 }

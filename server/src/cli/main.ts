@@ -13,6 +13,7 @@ import { accountNoun, undoNoun } from './accounts.ts';
 import { applyVerb } from './apply.ts';
 import { commandOf } from './command.ts';
 import { namesFromServer } from './completion.ts';
+import { connectionNoun } from './connections.ts';
 import { contractNoun, portSchemeNoun } from './contracts.ts';
 import { doctor } from './doctor.ts';
 import { explainVerb } from './explain.ts';
@@ -42,6 +43,7 @@ const groups: Program<Environment>['groups'] = {
     exitNoun,
     inventoryNoun,
     nodeNoun,
+    connectionNoun,
     heldUsageNoun,
     portSchemeNoun,
     geoNoun,

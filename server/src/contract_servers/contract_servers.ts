@@ -76,7 +76,7 @@ export async function requireContractServer(
   db: Reader,
   account_id: number,
   name: string,
-): Promise<void> {
+): Promise<Server> {
   const server = await requireServer(db, name);
   if (!(await store.findContractServer(db, account_id, server.id))) {
     throw forbidden(
@@ -84,6 +84,7 @@ export async function requireContractServer(
       { code: 'server_not_on_contract' },
     );
   }
+  return server;
 }
 
 /**

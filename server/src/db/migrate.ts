@@ -34,6 +34,7 @@ import { foldedSearch } from './migrations/0036_folded_search.ts';
 import { fewestConnections } from './migrations/0037_fewest_connections.ts';
 import { savedViews } from './migrations/0038_saved_views.ts';
 import { fillUsageSums, usageSums, usageSumsFilled } from './migrations/0039_usage_sums.ts';
+import { connectionWatches } from './migrations/0041_connection_watches.ts';
 
 interface Migration {
   id: number;
@@ -87,6 +88,7 @@ const migrations: Migration[] = [
     nextPart: fillUsageSums,
     statements: usageSumsFilled,
   },
+  { id: 41, name: 'connection_watches', statements: connectionWatches },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;

@@ -196,6 +196,7 @@ const patterns: Record<string, string> = {
   '^[A-Z-]{1,32}$': 'an HTTP method in upper-case letters',
   '^[^\\s/@?#]{1,255}$': 'a hostname or an address, at most 255 characters',
   '^vpn-[a-z0-9]{1,16}$': 'the name of a VPN service, such as vpn-ikev2',
+  '^[a-z][a-z0-9-]{0,31}$': 'the name of a service, such as proxy or vpn-ikev2',
   '^[a-z][a-z0-9_]{0,31}$': 'a word of at most 32 lower-case letters, digits and underscores',
   '^[a-z][a-z0-9_]{0,63}$': 'a word of at most 64 lower-case letters, digits and underscores',
 };

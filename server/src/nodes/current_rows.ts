@@ -5,7 +5,7 @@ import { findContractServers } from '../contract_servers/contract_servers.ts';
 import type { Reader } from '../db/database.ts';
 import { findByKeys, type Key } from '../db/one_of.ts';
 import { findOverrideRows, type OverrideRow } from '../overrides/overrides.ts';
-import { findUsers, type User } from '../users/users.ts';
+import { type User, usersByKey } from '../users/users.ts';
 
 type Find<R> = (...key: Key) => R | undefined;
 
@@ -42,7 +42,7 @@ export async function readCurrentRows(
       ],
       (keys) => findContractServers(db, keys),
     ),
-    findByKeys(keysOf('user'), ofRecord, (keys) => findUsers(db, keys)),
+    usersByKey(db, keysOf('user')),
     findByKeys(keysOf('authlist'), ofRecord, (keys) => findAuthlistRows(db, keys)),
     findByKeys(keysOf('override'), ofRecord, (keys) => findOverrideRows(db, keys)),
   ]);

@@ -130,9 +130,9 @@ export function pruneChanges(tx: Transaction, older_than: number, limit: number)
 }
 
 /**
- * How many changes that concern a server come after a revision; questions do not count. `maxLag`
- * stands for that many or more, and for a revision more than `maxLag` behind the newest: the log is
- * not read any further.
+ * How many changes that concern a server come after a revision; questions and watches do not count.
+ * `maxLag` stands for that many or more, and for a revision more than `maxLag` behind the newest:
+ * the log is not read any further.
  */
 export async function nodeLag(
   db: Reader,
@@ -145,7 +145,7 @@ export async function nodeLag(
   if (newest - revision > maxLag) return maxLag;
   const row = await db.one<{ lag: number }>(
     `select count(*) as lag from changes where revision > $2 and revision <= $3
-       and kind <> 'explain' and ${concerns}`,
+       and kind not in ('explain', 'connections') and ${concerns}`,
     [server_id, revision, newest],
   );
   return Number(row?.lag ?? 0);

@@ -57,6 +57,15 @@ export {
 export { listInvites, listNodes, nodeCounts, nodesOfContract, nodesOfServer } from './store.ts';
 export { maxRowsOfBatch, type UsageReport } from './usage_reports.ts';
 export { reportVpnHealth, type VpnHealth, vpnHealth } from './vpn_health.ts';
+export {
+  answerWaitSeconds,
+  maxGroupsOfNode,
+  type OpenConnections,
+  openConnections,
+  purgeWatches,
+  reportConnections,
+  type WatchFilter,
+} from './watches.ts';
 
 const nodesVersion = 'nodes version';
 

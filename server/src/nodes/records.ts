@@ -17,6 +17,7 @@ import { storedJson } from '../values/stored_json.ts';
 import { type CurrentRows, readCurrentRows } from './current_rows.ts';
 import { findQuestion, type LoginQuestion, type Question } from './questions.ts';
 import { nodesOfServer } from './store.ts';
+import { findWatchRecord } from './watches.ts';
 
 export interface NodeRecord {
   kind: ChangeKind | 'explain_token' | 'explain_login';
@@ -173,6 +174,9 @@ export async function recordsOfChange(
   if (kind === 'explain' && id !== null) {
     const question = (await findQuestion(db, secrets, id)) ?? null;
     return [{ kind: question ? kindOf(question) : kind, id, value: question }];
+  }
+  if (kind === 'connections' && id !== null) {
+    return [{ kind, id, value: (await findWatchRecord(db, id)) ?? null }];
   }
   if (account === null) return [];
   if (!rows.isOn(account, server_id)) return [goneRecord(account)];

@@ -8,7 +8,7 @@ import type { Account } from '../accounts/accounts.ts';
 import { audit } from '../changes/audit.ts';
 import { above, nextId, recordChange } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
-import { findByKeys } from '../db/one_of.ts';
+import { findByKeys, type Key } from '../db/one_of.ts';
 import { conflict, notFound } from '../errors.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import { keyToSign } from '../keys/signing_keys.ts';
@@ -20,7 +20,6 @@ export {
   existingUsers,
   findUserInGroup,
   findUserNamed,
-  findUsers,
   listActiveUsers,
   listUsers,
   type UserNamed,
@@ -61,6 +60,18 @@ export async function requireUserNamed(
   return user;
 }
 
+/** The users with these keys, each account's id and their own. */
+export function usersByKey(
+  db: Reader,
+  keys: readonly Key[],
+): Promise<(...key: Key) => store.UserRow | undefined> {
+  return findByKeys<store.UserRow>(
+    keys,
+    (user) => [user.account_id, user.id],
+    (batch) => store.findUsers(db, batch),
+  );
+}
+
 /** The users with these ids, in their order. Errors: 404 naming the first that does not exist. */
 export async function requireUsers(
   db: Reader,
@@ -68,10 +79,9 @@ export async function requireUsers(
   ids: readonly number[],
   fieldOf: (at: number) => string,
 ): Promise<store.UserRow[]> {
-  const find = await findByKeys<store.UserRow>(
+  const find = await usersByKey(
+    db,
     ids.map((id) => [account_id, id]),
-    (user) => [user.account_id, user.id],
-    (keys) => store.findUsers(db, keys),
   );
   return ids.map((id, at) => {
     const user = find(account_id, id);

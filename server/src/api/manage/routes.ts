@@ -6,6 +6,7 @@ import { savedViewRoutes } from '../saved_views.ts';
 import { auditRoutes } from './audit.ts';
 import { authlistRoutes } from './authlist.ts';
 import { addConsoleChecks, consoleWrite } from './checks.ts';
+import { connectionRoutes } from './connections.ts';
 import { contractRoutes } from './contract.ts';
 import { entryRoutes } from './entries.ts';
 import { erasureRoutes } from './erasure.ts';
@@ -32,6 +33,7 @@ import { vpnProfileRoutes } from './vpn_profiles.ts';
 function manageRoutes(mount: Mount): void {
   contractRoutes(mount);
   usageRoutes(mount);
+  connectionRoutes(mount);
   auditRoutes(mount);
   removalRoutes(mount);
   tokenRoutes(mount);

@@ -11,6 +11,7 @@ const rates: Readonly<Record<string, number>> = {
   '/node/faults': 2,
   '/node/rejections': 2,
   '/node/answers': 20,
+  '/node/connections': 20,
   '/node/changes': 5,
   '/node/acks': 500,
   /** Acknowledgements of an older revision: each looks up whose entries are pending again. */

@@ -1,4 +1,4 @@
-// POST /node/usage, last-used, health, faults and answers: the reports of a node.
+// POST /node/usage, last-used, health, faults, answers and connections: the reports of a node.
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { canonicalAddress } from '../../../../kit/src/address.ts';
@@ -15,7 +15,9 @@ import {
 } from '../../http/fields.ts';
 import {
   answerQuestion,
+  maxGroupsOfNode,
   maxRowsOfBatch,
+  reportConnections,
   reportFaults,
   reportHealth,
   reportRejections,
@@ -165,6 +167,40 @@ const Answered = Named('NodeAnswer', {
   }),
 });
 
+const bytes = (description: string) => Integer(description, 0, 2 ** 50);
+const ofGroups = {
+  connections: Integer('How many connections.', 0, 2 ** 32),
+  up: bytes('Bytes from clients, so far.'),
+  down: bytes('Bytes to clients, so far.'),
+};
+/** Enough for each group with the longest values. */
+const connectionsBodyLimit = 512 * 1024;
+const Connections = Named('NodeConnections', {
+  watch: Integer('Id of the watch, from its record.', 1),
+  groups: Type.Array(
+    Strict({
+      service: Type.String({
+        pattern: '^[a-z][a-z0-9-]{0,31}$',
+        description: 'As the services of a server name it.',
+      }),
+      account: Integer('Account id.', 1),
+      user: Integer('User id.', 1),
+      address: Text('The IP address that they come from.', 64),
+      exit_ip: Text('The exit IP that they leave from.', 64),
+      by: Type.Array(OneOf(['authlist', 'token', 'vpn'], 'How the user was identified.'), {
+        minItems: 1,
+        maxItems: 3,
+      }),
+      entry: Type.Optional(Integer('Id of the authlist entry that let them in.', 1)),
+      ...ofGroups,
+      since: Timestamp('When the oldest began, epoch seconds.'),
+      last_byte_at: Timestamp('When a byte last moved, epoch seconds.'),
+    }),
+    { maxItems: maxGroupsOfNode, description: 'The largest groups.' },
+  ),
+  rest: Strict({ groups: Integer('How many groups.', 0, 2 ** 32), ...ofGroups }, 'The others.'),
+});
+
 export function reportRoutes(app: FastifyInstance, ctx: Context): void {
   const route = nodeRoute(app);
 
@@ -271,6 +307,21 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
     handle: async (request) => {
       const { id, answer } = request.body;
       await ctx.db.write(actorOf(request), (tx) => answerQuestion(tx, request.node.id, id, answer));
+    },
+  });
+
+  route('POST /node/connections', {
+    bodyLimit: connectionsBodyLimit,
+    id: 'report_connections',
+    summary: 'Report the open connections that a watch asks for',
+    body: Connections,
+    statuses: {
+      404: 'No watch of this id waits for this node: it is over.',
+      429: tooOften,
+    },
+    handle: async (request) => {
+      const { watch, ...connections } = request.body;
+      await reportConnections(ctx, actorOf(request), request.node, watch, connections);
     },
   });
 }

@@ -7,6 +7,7 @@ import { accountRoutes } from './accounts.ts';
 import { addressRoutes } from './addresses.ts';
 import { auditLogRoutes } from './audit.ts';
 import { addAdminChecks, operatorWrite } from './checks.ts';
+import { connectionRoutes } from './connections.ts';
 import { doctorRoutes } from './doctor.ts';
 import { explainRoutes } from './explain.ts';
 import { geoRoutes } from './geo.ts';
@@ -45,6 +46,7 @@ export function operatorRoutes(app: FastifyInstance, ctx: Context): void {
   nodeRoutes(app, ctx);
   heldUsageRoutes(app, ctx);
   explainRoutes(app, ctx);
+  connectionRoutes(app, ctx);
   addressRoutes(app, ctx);
   doctorRoutes(app, ctx);
 }

@@ -1,0 +1,89 @@
+// exitward connection …: who is connected now.
+import { type Column, counted, type Shown } from '../../../kit/src/cli/output.ts';
+import { bytesInWords } from '../../../kit/src/cli/values.ts';
+import type { Row } from './columns.ts';
+import { nounOf } from './command.ts';
+import { whole } from './values.ts';
+
+interface Sums {
+  groups: number;
+  connections: number;
+  up: number;
+  down: number;
+}
+
+interface OpenConnections {
+  connections: Row[];
+  rest: Sums;
+  total: Sums;
+  missing: Array<{ server: string; node?: string; reason: keyof typeof reasons }>;
+}
+
+const columns: Column[] = [
+  'account',
+  'user',
+  'address',
+  'server',
+  ['exit IP', 'exit_ip'],
+  ['open', 'connections'],
+  ['from clients', 'up', 'bytes'],
+  ['to clients', 'down', 'bytes'],
+  ['since', 'since', 'time'],
+  ['last byte', 'last_byte_at', 'time'],
+  ['service', 'service', 'detail'],
+  ['credentials', 'credentials', 'list'],
+  ['nodes', 'nodes', 'list'],
+];
+
+const reasons = {
+  offline: 'offline',
+  outdated: 'its agent is older than the server',
+  no_answer: 'no answer',
+};
+
+/** Beside the table: the sums, and the nodes that are missing. */
+function notesOn({ rest, total, missing }: OpenConnections): string[] {
+  const { connections, groups, up, down } = total;
+  const sums = `${counted(connections, 'connection')} in ${counted(groups, 'group')}, ${bytesInWords(up)} from clients, ${bytesInWords(down)} to clients.`;
+  const others = `${counted(rest.groups, 'smaller group')} with ${counted(rest.connections, 'connection')} not listed.`;
+  const silent = missing.map(
+    ({ server, node, reason }) => `${node ?? server} (${reasons[reason]})`,
+  );
+  return [
+    sums,
+    ...(rest.groups > 0 ? [others] : []),
+    ...(silent.length > 0 ? [`Not included: ${silent.join(', ')}.`] : []),
+  ];
+}
+
+function show(value: OpenConnections): Shown {
+  const list = { rows: value.connections, columns };
+  const notes = notesOn(value);
+  // In a pipe there are rows alone.
+  if (!process.stdout.isTTY) return { value, parts: [list], sentence: notes.join(' ') };
+  return { value, parts: [list, { text: notes.map((note) => `${note}\n`).join('') }] };
+}
+
+export const connectionNoun = nounOf('connection', 'who is connected now', [
+  {
+    usage: 'list',
+    list: true,
+    summary: 'list open connections by user, address and exit IP, the most first',
+    options: [
+      ['--account <account>', 'only those of this account', 'account'],
+      ['--user <user>', 'only those of this user of the account', 'user'],
+      ['--address <ip>', 'only those from this address', 'address'],
+      ['--exit <ip>', 'only those to this exit IP', 'exit_ip'],
+      ['--server <server>', 'only those of this server', 'server'],
+      ['--node <id>', 'only those of this node', 'node', whole],
+      [
+        '--limit <number>',
+        'how many groups to list, at most 1000; 100 when omitted',
+        'limit',
+        whole,
+      ],
+    ],
+    examples: ['exitward connection list --watch', 'exitward connection list --account acme'],
+    run: async (given, api) => show(await api.get(`/connections${given.query()}`)),
+  },
+]);

@@ -1,0 +1,355 @@
+// Watches: while people look at the open connections, the nodes are asked for them, and repeat
+// their answers every few seconds. They are merged here, and forgotten within a minute.
+import { setImmediate as turn } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { deflateRaw, inflateRaw } from 'node:zlib';
+import { canonicalAddress } from '../../../kit/src/address.ts';
+import { nextId, recordChange } from '../changes/changes.ts';
+import type { Context } from '../context.ts';
+import type { Actor, Database, Reader, Transaction } from '../db/database.ts';
+import { notFound, tooManyRequests } from '../errors.ts';
+import type { Secrets } from '../keys/secrets.ts';
+import { usersByKey } from '../users/users.ts';
+import { compareVersions, version } from '../values/version.ts';
+import { served } from './log_store.ts';
+import type { NodeRow } from './store.ts';
+import { waitFor } from './waiting.ts';
+import * as store from './watch_store.ts';
+
+/** The connections that are of interest; without any of these, all of the network. Ids. */
+export interface WatchFilter {
+  account_id?: number | undefined;
+  user_id?: number | undefined;
+  /** The client's, in its one spelling. */
+  address?: string | undefined;
+  exit_ip?: string | undefined;
+  server_id?: number | undefined;
+  node_id?: number | undefined;
+}
+
+/** The connections of one user from one address to one exit by one service, as a node has them. */
+export interface NodeConnectionGroup {
+  service: string;
+  account: number;
+  user: number;
+  address: string;
+  exit_ip: string;
+  /** How the user was identified. */
+  by: Array<'authlist' | 'token' | 'vpn'>;
+  /** The authlist entry that let some of them in. */
+  entry?: number;
+  connections: number;
+  /** When the oldest began, and a byte last moved; epoch seconds. */
+  since: number;
+  last_byte_at: number;
+  up: number;
+  down: number;
+}
+
+type Sums = Pick<NodeConnectionGroup, 'connections' | 'up' | 'down'> & { groups: number };
+
+/** The largest groups of a node, and the sums of the others. */
+export interface NodeConnections {
+  groups: NodeConnectionGroup[];
+  rest: Sums;
+}
+
+/** The same of all nodes of a server. */
+export type ConnectionGroup = NodeConnectionGroup & { server: string; nodes: string[] };
+
+/**
+ * Why a node is missing: it is offline, its agent is older and may not know of watches, or it did
+ * not answer lately.
+ */
+export type Silence = 'offline' | 'outdated' | 'no_answer';
+
+export interface OpenConnections {
+  /** The largest first; as many as were asked for. */
+  groups: ConnectionGroup[];
+  /** The sums of the others, and of all. */
+  rest: Sums;
+  total: Sums;
+  /** The nodes that are not in these, with the reason. */
+  missing: Array<{ node: string; server: string; reason: Silence }>;
+}
+
+/** How many groups a node names. */
+export const maxGroupsOfNode = 1000;
+/** Nodes answer in a fraction of a second; those that do not are named. */
+export const answerWaitSeconds = 2;
+/** Nodes repeat their answer every three seconds. An older one is no longer shown. */
+const freshSeconds = 10;
+const leaseSeconds = 30;
+/** With less than this left, a look renews the lease. */
+const renewSeconds = 15;
+/** How many different filters may be watched at once. */
+const maxWatches = { person: 8, operators: 64, all: 500 };
+
+const system: Actor = { kind: 'system', name: 'connections', address: '', request_id: '' };
+const contextOf = (watch_id: number, node_id: number) => `connections ${watch_id} ${node_id}`;
+const [compress, decompress] = [promisify(deflateRaw), promisify(inflateRaw)];
+
+// ---- Looking ------------------------------------------------------------------------------
+
+/**
+ * The open connections now, by the last answers of the nodes; the first look waits for them up to
+ * two seconds. `watcher`: a person, or undefined for operators. Errors: 429 when too many filters
+ * are watched.
+ */
+export async function openConnections(
+  { db, secrets, clock }: Pick<Context, 'db' | 'secrets' | 'clock'>,
+  filter: WatchFilter,
+  watcher: { account_id: number; user_id: number } | undefined,
+  maxGroups: number,
+): Promise<OpenConnections> {
+  const watch = await watchOf(db, filter, watcher, clock.now());
+  const nodes = await store.nodesToAsk(db, filter);
+  await waitFor(
+    db,
+    async () => {
+      const answered = await store.answeredBy(db, watch.id);
+      return nodes.every(({ id, live }) => live === 0 || answered.has(id)) || undefined;
+    },
+    {
+      steady: () => clock.steady(),
+      wait_seconds: Math.max(0, watch.asked_at + answerWaitSeconds - clock.now()),
+    },
+  );
+  return merge(await readAnswers(db, secrets, watch.id, clock.now()), nodes, maxGroups);
+}
+
+/** The watch with this filter, which has some time left. Errors: 429. */
+async function watchOf(
+  db: Database,
+  filter: WatchFilter,
+  watcher: { account_id: number; user_id: number } | undefined,
+  now: number,
+): Promise<store.WatchRow> {
+  const key = keyOf(filter);
+  const current = await store.findWatch(db, key);
+  if (current && current.lease_until - now > renewSeconds) return current;
+  return db.write(system, (tx) => beginOrRenew(tx, key, filter, watcher));
+}
+
+async function beginOrRenew(
+  tx: Transaction,
+  key: string,
+  filter: WatchFilter,
+  watcher: { account_id: number; user_id: number } | undefined,
+): Promise<store.WatchRow> {
+  const before = await store.findWatch(tx, key);
+  const lease_until = tx.now + leaseSeconds;
+  if (before && before.lease_until > tx.now) {
+    await store.renewWatch(tx, before.id, lease_until);
+    await askNodes(tx, before.id, filter);
+    return { ...before, lease_until };
+  }
+  if (before) await store.removeWatch(tx, before.id);
+  const name = watcher ? `user ${watcher.account_id} ${watcher.user_id}` : 'operators';
+  const { own, all } = await store.countWatches(tx, name, tx.now);
+  const maxOwn = watcher ? maxWatches.person : maxWatches.operators;
+  if (own >= maxOwn || all >= maxWatches.all) {
+    throw tooManyRequests(
+      'Too many different views of the open connections are watched at once; close one, or try again in a moment.',
+      { 'retry-after': String(leaseSeconds) },
+      { code: 'rate_limited' },
+    );
+  }
+  const id = await nextId(tx, 0, 'watches');
+  const watch = { id, filter: key, watcher: name, asked_at: tx.now, lease_until };
+  await store.insertWatch(tx, watch);
+  await askNodes(tx, id, filter);
+  return watch;
+}
+
+/** By the change stream, as for questions: each process reaches the nodes that it holds. */
+async function askNodes(tx: Transaction, id: number, filter: WatchFilter): Promise<void> {
+  const { server_id = null, account_id = null } = filter;
+  // Those of one server, else of the account's, else all.
+  const whose = server_id === null ? { account_id } : { account_id: null, server_id };
+  await recordChange(tx, { kind: 'connections', ...whose, record_id: id });
+}
+
+/** One text for the same filter, however it was given. */
+function keyOf({ account_id, user_id, address, exit_ip, server_id, node_id }: WatchFilter): string {
+  return JSON.stringify({ account_id, user_id, address, exit_ip, server_id, node_id });
+}
+
+/** The record that asks nodes for a watch; undefined: it is over. */
+export async function findWatchRecord(db: Reader, id: number) {
+  const row = await store.findWatchById(db, id);
+  if (!row) return undefined;
+  const { account_id: account, user_id: user, address, exit_ip } = filterOf(row);
+  return { lease_seconds: leaseSeconds, account, user, address, exit_ip };
+}
+
+const filterOf = ({ filter }: store.WatchRow) => JSON.parse(filter) as WatchFilter;
+
+/** Deletes watches that are over, with their answers; a batch at a time. */
+export function purgeWatches(tx: Transaction, maxRows: number): Promise<number> {
+  return store.purgeWatches(tx, tx.now, maxRows);
+}
+
+// ---- Answers of nodes ---------------------------------------------------------------------
+
+/**
+ * Stores a node's answer in place of its last one. Groups that the watch does not ask for, or of
+ * accounts and users that the server does not have, are left out. Errors: 404 when the watch is
+ * over, or not for this node.
+ */
+export async function reportConnections(
+  { db, secrets, clock }: Pick<Context, 'db' | 'secrets' | 'clock'>,
+  actor: Actor,
+  node: NodeRow,
+  watch_id: number,
+  { groups, rest }: NodeConnections,
+): Promise<void> {
+  const over = notFound(`There is no watch ${watch_id} for this node: it is over.`, {
+    code: 'question_over',
+  });
+  const watch = await store.findWatchById(db, watch_id);
+  if (!watch) throw over;
+  const filter = filterOf(watch);
+  const nodes = await store.nodesToAsk(db, { ...filter, node_id: filter.node_id ?? node.id });
+  if (!nodes.some(({ id }) => id === node.id)) throw over;
+  const genuine = await genuineGroups(db, node, filter, groups, clock.now());
+  const text = await compress(JSON.stringify({ groups: genuine, rest }));
+  const sealed = secrets.seal(text.toString('base64'), contextOf(watch_id, node.id));
+  const isStored = await db.write(actor, (tx) =>
+    store.putAnswer(tx, { watch_id, node_id: node.id, sealed }),
+  );
+  if (!isStored) throw over;
+}
+
+async function genuineGroups(
+  db: Reader,
+  node: NodeRow,
+  filter: WatchFilter,
+  groups: readonly NodeConnectionGroup[],
+  now: number,
+): Promise<NodeConnectionGroup[]> {
+  const spelled = groups.flatMap((group) => {
+    const address = canonicalAddress(group.address);
+    const exit_ip = canonicalAddress(group.exit_ip);
+    if (address === undefined || exit_ip === undefined) return [];
+    const [since, last_byte_at] = [group.since, group.last_byte_at].map((at) => Math.min(at, now));
+    return [{ ...group, address, exit_ip, since, last_byte_at } as NodeConnectionGroup];
+  });
+  const wanted = spelled.filter((group) => isAskedFor(group, filter));
+  const accounts = [...new Set(wanted.map(({ account }) => account))];
+  const [servedAccounts, userOf] = await Promise.all([
+    served(db, node.server_id, accounts),
+    usersByKey(
+      db,
+      wanted.map(({ account, user }) => [account, user]),
+    ),
+  ]);
+  return wanted.filter(
+    ({ account, user }) => servedAccounts.has(account) && userOf(account, user) !== undefined,
+  );
+}
+
+function isAskedFor(group: NodeConnectionGroup, filter: WatchFilter): boolean {
+  const { account_id, user_id, address, exit_ip } = filter;
+  return (
+    (account_id ?? group.account) === group.account &&
+    (user_id ?? group.user) === group.user &&
+    (address ?? group.address) === group.address &&
+    (exit_ip ?? group.exit_ip) === group.exit_ip
+  );
+}
+
+/** By node. An answer that was sealed with a key that is gone is left out. */
+async function readAnswers(
+  db: Reader,
+  secrets: Secrets,
+  watch_id: number,
+  now: number,
+): Promise<Map<number, NodeConnections>> {
+  const answers = new Map<number, NodeConnections>();
+  for (const { node_id, sealed } of await store.freshAnswers(db, watch_id, now - freshSeconds)) {
+    let text: string;
+    try {
+      text = secrets.unseal(sealed, contextOf(watch_id, node_id));
+    } catch {
+      continue;
+    }
+    const json = await decompress(Buffer.from(text, 'base64'));
+    answers.set(node_id, JSON.parse(json.toString()) as NodeConnections);
+  }
+  return answers;
+}
+
+// ---- Merging ------------------------------------------------------------------------------
+
+/** Groups of the nodes of one server become one. */
+async function merge(
+  answers: ReadonlyMap<number, NodeConnections>,
+  nodes: readonly store.AskedNode[],
+  maxGroups: number,
+): Promise<OpenConnections> {
+  const merged = new Map<string, ConnectionGroup>();
+  const missing: OpenConnections['missing'] = [];
+  const unnamed = noSums();
+  for (const node of nodes) {
+    const answer = answers.get(node.id);
+    const { name, server } = node;
+    if (!answer) {
+      missing.push({ node: name, server, reason: reasonOf(node) });
+      continue;
+    }
+    addSums(unnamed, answer.rest);
+    for (const group of answer.groups) {
+      const { service, account, user, address, exit_ip } = group;
+      const key = `${node.server_id} ${service} ${account} ${user} ${address} ${exit_ip}`;
+      const before = merged.get(key);
+      if (before) addGroup(before, group, name);
+      else merged.set(key, { ...group, server, nodes: [name] });
+    }
+    // Each node may name a thousand.
+    await turn();
+  }
+  const all = [...merged.values()].sort(
+    (a, b) => b.connections - a.connections || b.up + b.down - a.up - a.down,
+  );
+  const [groups, others] = [all.slice(0, maxGroups), all.slice(maxGroups)];
+  const rest = sumsOf(others);
+  addSums(rest, unnamed);
+  const total = sumsOf(groups);
+  addSums(total, rest);
+  return { groups, rest, total, missing };
+}
+
+function reasonOf({ live, version: its }: store.AskedNode): Silence {
+  if (live === 0) return 'offline';
+  return compareVersions(its, version) < 0 ? 'outdated' : 'no_answer';
+}
+
+function addGroup(group: ConnectionGroup, other: NodeConnectionGroup, node: string): void {
+  group.nodes.push(node);
+  group.connections = sum(group.connections, other.connections);
+  group.up = sum(group.up, other.up);
+  group.down = sum(group.down, other.down);
+  group.since = Math.min(group.since, other.since);
+  group.last_byte_at = Math.max(group.last_byte_at, other.last_byte_at);
+  group.by = [...new Set([...group.by, ...other.by])];
+  if (other.entry !== undefined) group.entry = other.entry;
+}
+
+const noSums = (): Sums => ({ groups: 0, connections: 0, up: 0, down: 0 });
+
+function sumsOf(groups: readonly ConnectionGroup[]): Sums {
+  const sums = noSums();
+  for (const { connections, up, down } of groups)
+    addSums(sums, { groups: 1, connections, up, down });
+  return sums;
+}
+
+function addSums(sums: Sums, more: Sums): void {
+  for (const name of ['groups', 'connections', 'up', 'down'] as const) {
+    sums[name] = sum(sums[name], more[name]);
+  }
+}
+
+/** A node may claim anything; what is sent stays a safe integer. */
+const sum = (a: number, b: number) => Math.min(a + b, Number.MAX_SAFE_INTEGER);
