@@ -49,6 +49,15 @@ describe('the axis of values', () => {
   });
 });
 
+test('in a table the digits of bytes and of bits a second stay in their places', () => {
+  for (const unit of [inBytes, inBitsPerSecond]) {
+    const digits = [2_900_000_000, 3_580_000_000, 999_600].map((value) =>
+      unit.cell(value).replace(/[^\d.]/g, ''),
+    );
+    expect(digits).toEqual(['2.90', '3.58', '1.00']);
+  }
+});
+
 describe('the axis of time', () => {
   test('has ticks within the span alone, no more than there is room for, in order', () => {
     fc.assert(

@@ -6,10 +6,10 @@ import { signal } from '@preact/signals';
 import { useEffect, useId, useMemo } from 'preact/hooks';
 import { useAddressState } from '../address.ts';
 import { Table } from '../ui/ui.ts';
+import { usePixels } from '../ui/width.ts';
 import { bucketText } from './axis.ts';
 import { type Charted, type Marks, marksOf, nearest, type Series } from './marks.ts';
 import { bucketInWords, inWords, knownAt, numbersOf } from './numbers.ts';
-import { usePixels } from './pixels.ts';
 
 interface ChartProps extends Charted {
   title: string;
@@ -299,7 +299,7 @@ function AsTable({ title, ...charted }: Charted & { title: string }) {
   const others = names.split(',').filter((name) => name && name !== title);
   const isOpen = names.split(',').includes(title);
   const { starts, seconds, unit } = charted;
-  const text = (value: number | null | undefined) => (value == null ? 'unknown' : unit.text(value));
+  const text = (value: number | null | undefined) => (value == null ? 'unknown' : unit.cell(value));
   return (
     <details
       class="numbers"

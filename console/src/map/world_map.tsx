@@ -1,7 +1,8 @@
 // A map of the world with selectable points: one stop of the Tab key, arrow keys within.
 
 import { center, land, scale, width } from 'virtual:world-map';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
+import { usePixels } from '../ui/width.ts';
 import { type Cluster, clusterOf, type Direction, neighbour, type Placed } from './clusters.ts';
 import { Mark, type MarkTone, RingMark } from './mark.tsx';
 import { project } from './project.ts';
@@ -46,8 +47,8 @@ const arrows: Record<string, Direction> = {
 };
 
 export function WorldMap({ label, points, legend, onSelect }: WorldMapProps) {
-  const frame = useRef<HTMLDivElement>(null);
-  const shown_pixels = useWidth(frame);
+  const [frame, pixels] = usePixels<HTMLDivElement>();
+  const shown_pixels = pixels || width;
   const marks = useMemo(() => marksOf(points, shown_pixels), [points, shown_pixels]);
   const [at, setAt] = useState('');
   const current = marks.some((mark) => idOf(mark) === at) ? at : marks[0] && idOf(marks[0]);
@@ -180,17 +181,3 @@ function marksOf(points: readonly MapPoint[], shown_pixels: number): Cluster<Map
 }
 
 const rank = ({ tone, size }: MapPoint) => (tone === 'faint' ? 100 : 0) - size;
-
-/** The displayed width of the element, in pixels. */
-function useWidth(element: { current: HTMLElement | null }): number {
-  const [shown, setShown] = useState(width);
-  useEffect(() => {
-    if (!element.current) return;
-    const watch = new ResizeObserver(([entry]) => {
-      if (entry && entry.contentRect.width > 0) setShown(Math.round(entry.contentRect.width));
-    });
-    watch.observe(element.current);
-    return () => watch.disconnect();
-  }, [element]);
-  return shown;
-}

@@ -8,7 +8,6 @@ import { bucketFor } from '../charts/axis.ts';
 import { Chart } from '../charts/chart.tsx';
 import type { Series } from '../charts/marks.ts';
 import { csvOf } from '../charts/numbers.ts';
-import { usePixels } from '../charts/pixels.ts';
 import { changeInWords, type Span, type SpanName } from '../charts/span.ts';
 import { SpanFields, useSpan } from '../charts/span_fields.tsx';
 import { inBitsPerSecond, inCounts, inSeconds, type Unit } from '../charts/units.ts';
@@ -17,6 +16,7 @@ import { bitRate, bytes } from '../format.ts';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
 import { Button, Card, Empty, Loaded, Stat, together, Unread } from '../ui/ui.ts';
+import { usePixels } from '../ui/width.ts';
 import { type Filled, filled, rejectionsIn } from './history_points.ts';
 
 type History = ResponseOf<'admin_get_history'>;

@@ -10,12 +10,11 @@ import { Chart } from '../charts/chart.tsx';
 import { bucketsIn, daySeconds, everyPart, startOfBucket } from '../charts/days.ts';
 import type { Series } from '../charts/marks.ts';
 import { csvOf } from '../charts/numbers.ts';
-import { usePixels } from '../charts/pixels.ts';
 import { changeInWords, type Span, type SpanName } from '../charts/span.ts';
 import { SpanFields, useSpan } from '../charts/span_fields.tsx';
 import { inBytes } from '../charts/units.ts';
 import { csv, download } from '../csv.ts';
-import { bytes, percent } from '../format.ts';
+import { bytes, columnBytes, percent } from '../format.ts';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
 import {
@@ -29,6 +28,7 @@ import {
   Table,
   together,
 } from '../ui/ui.ts';
+import { usePixels } from '../ui/width.ts';
 import { colorOfOthers, colorsOf } from '../usage/colors.ts';
 import { byDirection } from '../usage/over_time.tsx';
 
@@ -209,7 +209,7 @@ function Parts({ by, parts }: { by: Split; parts: OverTime['parts'] }) {
       keyOf={({ name }) => name ?? ''}
       columns={[
         { heading: splits[by], names: true, cell: ({ name }) => link(name) },
-        { heading: 'Total', numeric: true, cell: ({ total }) => bytes(total) },
+        { heading: 'Total', numeric: true, cell: ({ total }) => columnBytes(total) },
         {
           heading: 'Share',
           numeric: true,

@@ -9,12 +9,12 @@ import { Chart } from '../charts/chart.tsx';
 import { daySeconds, everyPart, type Part, partSeconds, type UsageOfPart } from '../charts/days.ts';
 import type { Series } from '../charts/marks.ts';
 import { csvOf } from '../charts/numbers.ts';
-import { usePixels } from '../charts/pixels.ts';
 import type { Span } from '../charts/span.ts';
 import { inBytes } from '../charts/units.ts';
 import { csv, download } from '../csv.ts';
 import { now } from '../now.ts';
 import { Button, Card, Loaded, optionsIn, SelectField, together } from '../ui/ui.ts';
+import { usePixels } from '../ui/width.ts';
 import { colorOfOthers, colorsOf } from './colors.ts';
 import { fileName, type Report, type ReportQuery } from './report.ts';
 
