@@ -34,7 +34,7 @@ describe('what a server says', () => {
 
   test('is aligned, with units, for people', () => {
     expect(textOf({ rows, columns }, true)).toBe(
-      'NAME    AT                 SIZE\nZürich  2027-01-31 12:00Z  1.5 TB\na       -                  0 B\n',
+      'NAME    AT                    SIZE\nZürich  2027-01-31 12:00Z  1.50 TB\na       -                      0 B\n',
     );
     expect(textOf({ rows: [], columns }, true)).toBe('none\n');
   });

@@ -18,7 +18,7 @@ import { canonicalAddress, parseNetworks } from '../src/address.ts';
 import { commandsOf, optionsOf, type Program } from '../src/cli/command.ts';
 import { candidates } from '../src/cli/completion.ts';
 import { helpOf, overview } from '../src/cli/help.ts';
-import { type Column, print, textOf } from '../src/cli/output.ts';
+import { type Column, print, table, textOf } from '../src/cli/output.ts';
 import { findCommand, parse } from '../src/cli/parse.ts';
 import * as values from '../src/cli/values.ts';
 import { wrapped } from '../src/cli/wrapped.ts';
@@ -99,13 +99,31 @@ test('a list has a header in capitals for people, none for pipes; cells are esca
     { name: 'longer', words: [], on: false, size: null },
   ];
   expect(textOf({ rows, columns }, true)).toBe(
-    'NAME    WORDS    ON   SIZE\na       x\\x1b,y  yes  1 MB\nlonger  -        no   -\n',
+    'NAME    WORDS    ON      SIZE\na       x\\x1b,y  yes  1.00 MB\nlonger  -        no         -\n',
   );
   expect(textOf({ rows, columns }, false)).toBe('a\tx\\x1b,y\tyes\t999999\nlonger\t\tno\t\n');
   expect([textOf({ rows: [], columns }, true), textOf({ rows: [], columns }, false)]).toEqual([
     'none\n',
     '',
   ]);
+});
+
+test('an empty list says what to do next', () => {
+  const [part] = table([], ['name'], 'No servers yet. Next: exitward server add').parts;
+  const shown = part ? textOf(part, true) : '';
+  expect(shown).toBe('No servers yet. Next: exitward server add\n');
+});
+
+test('numbers are under each other, with three digits of each size', () => {
+  const columns: Column[] = ['id', ['size', 'size', 'bytes'], 'name'];
+  const rows = [
+    { id: 9, size: 2_900_000_000, name: 'a' },
+    { id: 10, size: 35_800_000_000, name: 'b' },
+    { id: 101, size: 12, name: 'c' },
+  ];
+  expect(textOf({ rows, columns }, true)).toBe(
+    [' ID     SIZE  NAME', '  9  2.90 GB  a', ' 10  35.8 GB  b', '101     12 B  c', ''].join('\n'),
+  );
 });
 
 describe('a list on a narrow terminal', () => {
@@ -120,6 +138,20 @@ describe('a list on a narrow terminal', () => {
     );
     expect(at(20)).toBe('NAME  STATUS\nfra1  crit\n--wide shows also: CITY, COUNTRY\n');
     expect(at(5)).toBe('NAME\nfra1\n--wide shows also: CITY, STATUS, COUNTRY\n');
+  });
+
+  test('has no column without a value', () => {
+    const none = [{ ...rows[0], city: null }];
+    const shown = textOf({ rows: none, columns }, true, 80);
+    expect(shown).toBe('NAME  STATUS  COUNTRY\nfra1  crit    DE\n');
+    expect(textOf({ rows: none, columns }, true)).toContain('CITY');
+  });
+
+  test('shows a column that fits when a wider one has been left out', () => {
+    const all: Column[] = ['name', 'city', 'country', ['status', 'status', 'state']];
+    expect(textOf({ rows, columns: all }, true, 22)).toBe(
+      'NAME  COUNTRY  STATUS\nfra1  DE       crit\n--wide shows also: CITY\n',
+    );
   });
 
   test('leaves out details first, and never what happened', () => {
@@ -139,9 +171,9 @@ describe('a list on a narrow terminal', () => {
     };
     const within = (width: number) => textOf({ rows: [record], columns: audit }, true, width);
     expect(within(32)).toBe(
-      'ID  ACCOUNT  ACTION    TARGET\n1   acme     user.add  alice\n--wide shows also: FROM\n',
+      'ID  ACCOUNT  ACTION    TARGET\n 1  acme     user.add  alice\n--wide shows also: FROM\n',
     );
-    expect(within(10)).toContain('1   user.add  alice');
+    expect(within(10)).toContain(' 1  user.add  alice');
   });
 
   test('has its only column cut', () => {

@@ -61,10 +61,10 @@ describe('what is shown', () => {
   test('people see aligned columns with words', () => {
     expect(textOf({ rows, columns }, true)).toBe(
       [
-        'NAME    LIMIT    SEEN               LIVE',
+        'NAME      LIMIT  SEEN               LIVE',
         'a       1.25 TB  2027-01-15 08:00Z  yes',
-        'longer  999 B    -                  no',
-        'bare    -        -                  -',
+        'longer    999 B  -                  no',
+        'bare          -  -                  -',
         '',
       ].join('\n'),
     );

@@ -222,7 +222,11 @@ const listAll = command({
   },
   run: async ({ options: { ip, user } }, session) => {
     const { client } = await session.account();
-    return table(await client.authlist.list(given({ ip, user })), columns);
+    return table(
+      await client.authlist.list(given({ ip, user })),
+      columns,
+      'No addresses. Next: exw authlist add',
+    );
   },
 });
 

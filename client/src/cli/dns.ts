@@ -76,7 +76,11 @@ const listAll = command({
   },
   run: async ({ options: { server, ip } }, session) => {
     const { client } = await session.account();
-    return table(await client.overrides.list(given({ server, ip })), columns);
+    return table(
+      await client.overrides.list(given({ server, ip })),
+      columns,
+      'No custom DNS entries. Next: exw dns add',
+    );
   },
 });
 

@@ -1,7 +1,7 @@
 // The output of a command: aligned tables for people, tab-separated lines or JSON for programs.
 import { once } from 'node:events';
 import { jsonText, visible } from '../visible.ts';
-import { bytesInWords, timeInWords } from './values.ts';
+import { bytesInWords, columnBytes, timeInWords } from './values.ts';
 import { terminalWidth, wrapped } from './wrapped.ts';
 
 export type Row = object;
@@ -23,7 +23,8 @@ type Spelled = readonly [title: string, path: string, kind?: Kind];
 export type Column = string | Spelled;
 
 export type Part =
-  | { rows: readonly Row[]; columns: readonly Column[] }
+  /** `empty`: what people read when there are no rows, and what to do next. */
+  | { rows: readonly Row[]; columns: readonly Column[]; empty?: string | undefined }
   | { record: Row; columns: readonly Column[] }
   /** Printed byte for byte; on a terminal with its steering characters escaped. */
   | { text: string };
@@ -62,9 +63,9 @@ export function counted(count: number, singular: string, plural = `${singular}s`
   return `${count} ${count === 1 ? singular : plural}`;
 }
 
-/** A list. */
-export function table(value: readonly Row[], columns: readonly Column[]): Shown {
-  return { value, parts: [{ rows: value, columns }] };
+/** A list; `empty` as in a part. */
+export function table(value: readonly Row[], columns: readonly Column[], empty?: string): Shown {
+  return { value, parts: [{ rows: value, columns, empty }] };
 }
 
 /** One record, a line for each field. */
@@ -109,10 +110,10 @@ export function textOf(part: Part, forPeople: boolean, width = Number.POSITIVE_I
     const lines = columns.map((column) => [column[0], cell(part.record, column, forPeople)]);
     return forPeople ? recordOf(columns, lines) : separated(lines);
   }
-  const lines = part.rows.map((row) => columns.map((column) => cell(row, column, forPeople)));
-  if (!forPeople) return separated(lines);
-  if (lines.length === 0) return 'none\n';
-  return tableOf(columns, lines, width);
+  if (!forPeople) {
+    return separated(part.rows.map((row) => columns.map((column) => cell(row, column, false))));
+  }
+  return part.rows.length === 0 ? `${part.empty ?? 'none'}\n` : tableOf(columns, part.rows, width);
 }
 
 /** A line for each field, with its name in bold. */
@@ -122,33 +123,63 @@ function recordOf(columns: readonly Spelled[], lines: string[][]): string {
   );
 }
 
-/** A table without the columns that there is no room for; its last line names those. */
-function tableOf(columns: readonly Spelled[], lines: string[][], width: number): string {
+/**
+ * A table without the columns that there is no room for; its last line names those. Where room is
+ * bounded, columns without a value are left out as well. Numbers are under each other.
+ */
+function tableOf(all: readonly Spelled[], rows: readonly Row[], width: number): string {
+  const columns = all.filter(
+    (column, at) =>
+      at === 0 ||
+      width === Number.POSITIVE_INFINITY ||
+      rows.some((row) => cell(row, column, true) !== '-'),
+  );
+  const lines = rows.map((row) =>
+    columns.map((column) => cell(row, column[2] === 'bytes' ? inColumn(column) : column, true)),
+  );
   const header = columns.map(([title]) => title.toUpperCase());
   const shownColumns = columnsWithin(columns, [header, ...lines], width);
+  const isNumeric = columns.map((column) => isOfNumbers(column, rows));
   const pick = (cells: readonly string[]) => shownColumns.map((at) => cells[at] ?? '');
   const style = (text: string, at: number) => coloured(text, columns[shownColumns[at] ?? 0]?.[2]);
-  const all = cut([header, ...lines].map(pick), width);
-  const [first = '', ...rest] = aligned(all, (text, at, line) =>
-    line > 0 ? style(text, at) : text,
+  const [first = '', ...rest] = aligned(
+    cut([header, ...lines].map(pick), width),
+    (text, at, line) => (line > 0 ? style(text, at) : text),
+    (at) => isNumeric[shownColumns[at] ?? 0] === true,
   ).split('\n');
   const hiddenTitles = header.filter((_, at) => !shownColumns.includes(at));
   const note = hiddenTitles.length > 0 ? `--wide shows also: ${hiddenTitles.join(', ')}\n` : '';
   return [bold(first), ...rest].join('\n') + note;
 }
 
-/** The columns that there is room for: the least important are left out first, from the right. */
+const inColumn = ([title, path]: Spelled): Spelled => [title, path, columnBytes];
+
+function isOfNumbers([, path, kind = 'text']: Spelled, rows: readonly Row[]): boolean {
+  if (kind === 'bytes') return true;
+  if (kind !== 'text' && kind !== 'detail') return false;
+  const values = rows.map((row) => valueAt(row, path)).filter((value) => value != null);
+  return values.length > 0 && values.every((value) => typeof value === 'number');
+}
+
+/**
+ * The columns that there is room for: the least important are left out first, from the right; those
+ * that fit after all come back.
+ */
 function columnsWithin(columns: readonly Spelled[], lines: string[][], width: number): number[] {
   const remaining = [...columns.keys()];
   const wide = columns.map((_, at) => widest(lines, at));
-  const isOver = () => remaining.reduce((sum, at) => sum + (wide[at] ?? 0) + 2, -2) > width;
+  const isOver = (more: readonly number[] = []) =>
+    [...remaining, ...more].reduce((sum, at) => sum + (wide[at] ?? 0) + 2, -2) > width;
+  const hidden: number[] = [];
   const ranks = columns.map(([, , kind], at) => (at === 0 ? ranked.length : rankOf(kind)));
   for (let rank = 0; rank < ranked.length && isOver(); rank++) {
     for (const at of [...remaining].reverse()) {
-      if (ranks[at] === rank && isOver()) remaining.splice(remaining.indexOf(at), 1);
+      if (ranks[at] === rank && isOver())
+        hidden.push(...remaining.splice(remaining.indexOf(at), 1));
     }
   }
-  return remaining;
+  for (const at of hidden.reverse()) if (!isOver([at])) remaining.push(at);
+  return remaining.sort((a, b) => a - b);
 }
 
 /** Kinds in the order in which they are left out; the others never are. */
@@ -217,15 +248,19 @@ function separated(lines: string[][]): string {
 
 type Style = (text: string, at: number, line: number) => string;
 
-/** Columns as wide as their widest cell. */
-function aligned(lines: string[][], styled: Style): string {
+/** Columns as wide as their widest cell; the digits of numbers are under each other. */
+function aligned(
+  lines: string[][],
+  styled: Style,
+  isNumeric: (at: number) => boolean = () => false,
+): string {
   const widths = (lines[0] ?? []).map((_, at) => widest(lines, at));
   return lines
     .map((cells, line) => {
       const padded = cells.map((text, at) => {
-        // The last cell needs none: a line ends with its text.
-        const more = at < cells.length - 1 ? (widths[at] ?? 0) - lengthOf(text) : 0;
-        return styled(text, at, line) + ' '.repeat(more);
+        const more = ' '.repeat((widths[at] ?? 0) - lengthOf(text));
+        const shown = styled(text, at, line);
+        return isNumeric(at) ? more + shown : shown + more;
       });
       return `${padded.join('  ').trimEnd()}\n`;
     })
@@ -236,11 +271,15 @@ function lengthOf(text: string): number {
   return Array.from(text).length;
 }
 
-function cell(row: Row, [, path, kind = 'text']: Spelled, forPeople: boolean): string {
+function valueAt(row: Row, path: string): unknown {
   let value: unknown = row;
   for (const name of path.split('.'))
     value = (value as Record<string, unknown> | null | undefined)?.[name];
-  const text = textIn(value, kind, forPeople);
+  return value;
+}
+
+function cell(row: Row, [, path, kind = 'text']: Spelled, forPeople: boolean): string {
+  const text = textIn(valueAt(row, path), kind, forPeople);
   return text === '' && forPeople ? '-' : text;
 }
 

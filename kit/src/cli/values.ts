@@ -86,6 +86,12 @@ export function bytesInWords(bytes: number): string {
   return `${Number((rounded / 1000 ** step).toPrecision(3))} ${sizes[step]}`;
 }
 
+/** The same for a column, where digits stay in their places: `2.90 GB`. */
+export function columnBytes(bytes: number): string {
+  const [amount = '', unit] = bytesInWords(bytes).split(' ');
+  return `${unit === 'B' ? amount : Number(amount).toPrecision(3)} ${unit}`;
+}
+
 /** Bits a second: `2.4 Mbit/s`. */
 export function bitsInWords(bits: number): string {
   return `${bytesInWords(bits).replace(/B$/, 'bit')}/s`;

@@ -66,7 +66,7 @@ export const accountNoun = nounOf('account', 'accounts and their contracts', [
     usage: 'list',
     list: true,
     summary: 'list all accounts',
-    run: listAt('/accounts?limit=1000', shown),
+    run: listAt('/accounts?limit=1000', shown, 'No accounts. Next: exitward account create <name>'),
   },
   {
     usage: 'show <account>',
@@ -164,12 +164,11 @@ export const undoNoun = nounOf('undo', 'undo a "remove all" of an account, for s
     usage: 'list <account>',
     list: true,
     summary: 'list what can be undone',
-    run: listAt(`${account}/removals`, [
-      ['removal', 'removal_id'],
-      'list',
-      'entries',
-      ['at', 'at', 'time'],
-    ]),
+    run: listAt(
+      `${account}/removals`,
+      [['removal', 'removal_id'], 'list', 'entries', ['at', 'at', 'time']],
+      'Nothing was removed in the last seven days.',
+    ),
   },
   undoable('authlist'),
   undoable('overrides'),

@@ -4,9 +4,9 @@ import { UsageFault } from '../../../kit/src/cli/failures.ts';
 import { type Column, counted, done, record, table } from '../../../kit/src/cli/output.ts';
 import type { Run } from './command.ts';
 
-/** Lists all entries. */
-export function listAt(path: string, columns: readonly Column[]): Run {
-  return async (given, api) => table(await api.list(given.path(path)), columns);
+/** Lists all entries; `empty`: what there is none of, and what to do next. */
+export function listAt(path: string, columns: readonly Column[], empty?: string): Run {
+  return async (given, api) => table(await api.list(given.path(path)), columns, empty);
 }
 
 /** Shows one record. */

@@ -33,7 +33,11 @@ export const contractNoun = nounOf('contract', 'servers on the contract of an ac
     usage: 'list <account>',
     list: true,
     summary: 'list the servers on a contract',
-    run: listAt(servers, contractColumns),
+    run: listAt(
+      servers,
+      contractColumns,
+      'No servers. Next: exitward contract add <account> <servers>',
+    ),
   },
   {
     usage: 'add <account> <servers...>',

@@ -28,7 +28,7 @@ function verbs(list: 'authlist' | 'overrides', columns: Column[], filters: Choic
       ],
       run: async (given, api) => {
         const page = given.query() === '' ? '' : `${given.query()}&limit=1000`;
-        return table(await api.list(`${given.path(path)}${page}`), columns);
+        return table(await api.list(`${given.path(path)}${page}`), columns, 'No entries.');
       },
     },
     {

@@ -72,7 +72,11 @@ export const nodeNoun = nounOf('node', 'machines that serve', [
     usage: 'list',
     list: true,
     summary: 'list nodes with how far behind they are',
-    run: listAt('/nodes', [...summaryColumns, ...openNow, ['faults', 'faults', kindsInWords]]),
+    run: listAt(
+      '/nodes',
+      [...summaryColumns, ...openNow, ['faults', 'faults', kindsInWords]],
+      'No nodes. Next: exitward node invite <server>',
+    ),
   },
   {
     usage: 'show <id>',
@@ -123,7 +127,11 @@ export const nodeNoun = nounOf('node', 'machines that serve', [
     usage: 'invites',
     list: true,
     summary: 'list the invitations that can still be used',
-    run: listAt('/invites', ['id', 'server', expiry]),
+    run: listAt(
+      '/invites',
+      ['id', 'server', expiry],
+      'No open invitations. Next: exitward node invite <server>',
+    ),
   },
   {
     usage: 'uninvite <id>',

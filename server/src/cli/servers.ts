@@ -64,7 +64,7 @@ export const serverNoun = nounOf('server', 'servers of the network', [
     usage: 'list',
     list: true,
     summary: 'list the servers of the network',
-    run: listAt('/servers', listed),
+    run: listAt('/servers', listed, 'No servers. Next: exitward server add <name>'),
   },
   {
     usage: 'show <server>',
