@@ -107,7 +107,7 @@ export class Charon {
     if (lack) throw new Error(`${lack.sentence}: ${lack.remedy}`);
     rmSync(this.paths.vici, { force: true });
     const pid = await this.#daemon.start();
-    log.info({ pid }, 'charon is started');
+    log.info({ process: pid }, 'charon is started');
     const until = clock.steady() + startingSeconds;
     for (;;) {
       try {

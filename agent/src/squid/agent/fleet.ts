@@ -82,7 +82,7 @@ export class Fleet {
       }
       // If a decider died meanwhile, no agent received the report of what it had let in.
       this.#options.connections.search(worker.squid.number);
-      this.#options.log.info({ squid: worker.squid.number, pid }, 'Squid is taken over');
+      this.#options.log.info({ squid: worker.squid.number, process: pid }, 'Squid is taken over');
     }
     this.#watching = this.#watch();
   }

@@ -158,7 +158,7 @@ export class SquidInstance {
     child.unref();
     this.#started = child.pid ?? 0;
     this.#notePid(this.#started);
-    this.#log.info({ squid: this.number, pid: this.#started }, 'Squid is started');
+    this.#log.info({ squid: this.number, process: this.#started }, 'Squid is started');
     await this.#awaitPorts(this.#started, listeningMs);
   }
 
@@ -241,7 +241,7 @@ export class SquidInstance {
     for (const child of children.map(Number)) {
       if (!readIfThere(`/proc/${child}/cmdline`)?.includes(`\0${this.paths.rules}\0`)) continue;
       this.#log.error(
-        { squid: this.number, pid: child },
+        { squid: this.number, process: child },
         'a decider that does not respond is ended',
       );
       signal(child, 'SIGKILL');
