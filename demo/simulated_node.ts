@@ -2,6 +2,8 @@
 // and makes up the rest.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import { systemClock } from '../agent/src/clock.ts';
 import type { ControlError } from '../agent/src/control_error.ts';
 import type { KnownFault } from '../agent/src/faults.ts';
 import type { HealthReport } from '../agent/src/health/health.ts';
@@ -9,6 +11,7 @@ import type { HealthStatus } from '../agent/src/health/status.ts';
 import type { Identity } from '../agent/src/identity.ts';
 import { HttpControl, type StreamEvent } from '../agent/src/link/control.ts';
 import { answerOf, questionOf } from '../agent/src/link/questions.ts';
+import { Watches } from '../agent/src/link/watches.ts';
 import { decide, type Rules } from '../agent/src/policy/decide.ts';
 import type { LastUsed } from '../agent/src/policy/last_used.ts';
 import { decideLogin } from '../agent/src/policy/logins.ts';
@@ -52,6 +55,7 @@ export class SimulatedNode {
   readonly #signal: AbortSignal;
   readonly #control: HttpControl;
   readonly #traffic: Traffic;
+  readonly #watches: Watches;
   readonly #rules: Rules;
   #policy = new Policy();
   #applied: Position | undefined;
@@ -79,11 +83,16 @@ export class SimulatedNode {
     this.#traffic = new Traffic(options.random);
     const connections = () => this.#traffic.connections;
     this.#control = new HttpControl({ url, token, signal: this.#signal, connections });
+    this.#watches = new Watches({
+      engine: { connections: () => this.#traffic.open() },
+      ...{ control: this.#control, clock: systemClock, log: pino({ level: 'silent' }) },
+    });
     this.#rules = {
       ...{ node, connect_ports: everyPort, http_ports: everyPort, allowed: [] },
       staleness_seconds: 86_400,
     };
     void this.#keepFollowing();
+    void this.#watches.run(this.#signal);
     void this.#keepReporting();
   }
 
@@ -139,6 +148,7 @@ export class SimulatedNode {
     for (const { event } of ready) {
       for (const record of event.records) {
         this.#policy.apply(record);
+        this.#watches.note(record);
         if (isQuestion(record) && record.value) void this.#answer(record.id, record.value);
       }
       this.#options.heard?.(event.records, false);

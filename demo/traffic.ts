@@ -1,6 +1,7 @@
 // The traffic of a simulated node: clients of its accounts come and go by chance, and move bytes as
 // long as they are let in.
 
+import type { OpenConnection } from '../agent/src/engine.ts';
 import type { Rejections } from '../agent/src/link/rejection_reporter.ts';
 import { isDrained, type Rules } from '../agent/src/policy/decide.ts';
 import type { LastUsed } from '../agent/src/policy/last_used.ts';
@@ -12,6 +13,8 @@ import { rejectedAt, upShare } from './life.ts';
 interface Session {
   account: number;
   user: number;
+  /** Its connections as people see them; the bytes are those of all. */
+  seen: OpenConnection;
   connections: number;
   bytes_per_second: number;
   /** Epoch seconds. */
@@ -41,12 +44,22 @@ export class Traffic {
     return this.#sessions.reduce((sum, session) => sum + session.connections, 0);
   }
 
+  /** Each of them, with its share of the bytes. */
+  *open(): Generator<OpenConnection> {
+    for (const { seen, connections } of this.#sessions) {
+      const [up, down] = [seen.up, seen.down].map((bytes) => Math.floor(bytes / connections));
+      const share = { ...seen, up, down } as OpenConnection;
+      for (let at = 0; at < connections; at += 1) yield share;
+    }
+  }
+
   /** Some seconds pass, in which each account moves so many bytes a second on average. */
   pass(seconds: number, rate: number, policy: Policy, rules: Rules, now: number): void {
     const arrivals = (rate * seconds) / (usual.bytes_per_second * usual.seconds);
     const takesNew = !isDrained(policy, rules);
+    const exits = policy.server?.exit_ips ?? [];
     for (const account of policy.accounts.values()) {
-      if (takesNew && this.#random() < arrivals) this.#begin(account, now);
+      if (takesNew && this.#random() < arrivals) this.#begin(account, exits, now);
     }
     this.#sessions = this.#sessions.filter(
       (session) => now < session.until && isOpen(policy.accounts.get(session.account), now),
@@ -74,28 +87,42 @@ export class Traffic {
     return uses;
   }
 
-  #begin(account: Account, now: number): void {
+  #begin(account: Account, exits: ReadonlyArray<{ ip: string }>, now: number): void {
     const users = Array.from(account.users.values()).filter((user) => user.active && user.proxy);
     const user = users[Math.floor(this.#random() * users.length)];
-    if (!user || !isOpen(account, now)) return;
+    const exit_ip = exits[Math.floor(this.#random() * exits.length)]?.ip;
+    if (!user || exit_ip === undefined || !isOpen(account, now)) return;
     const entries = Array.from(account.authlist.values());
     const entry = entries.find((entry) => entry.user === user.id && now < entry.expiry);
     if (entry) {
       const use = { account: account.id, entry: entry.id, at: now - (now % 60) };
       this.#uses.set(`${account.id} ${entry.id}`, use);
     }
+    const who = { account: account.id, user: user.id };
+    const claims = { ...who, kid: '', token_version: user.token_version, expiry: now + 3600 };
+    const address = entry?.ip ?? `203.0.113.${1 + Math.floor(this.#random() * 200)}`;
     this.#sessions.push({
-      account: account.id,
-      user: user.id,
+      ...who,
+      seen: {
+        ...{ service: 'proxy', address, exit_ip, since: now, last_byte_at: now, up: 0, down: 0 },
+        authority: entry
+          ? { by: 'authlist', ...who, entry: entry.id, ip: entry.ip }
+          : { by: 'token', ...claims },
+      },
       connections: 1 + Math.floor(this.#random() * 8),
       bytes_per_second: usual.bytes_per_second * (0.5 + this.#random()),
       until: now + usual.seconds * (0.5 + this.#random()),
     });
   }
 
-  #move({ account, user, bytes_per_second }: Session, seconds: number, now: number): void {
+  #move(session: Session, seconds: number, now: number): void {
+    const { account, user, bytes_per_second, seen } = session;
     const bytes = Math.round(bytes_per_second * seconds * (0.5 + this.#random()));
     const sent = Math.round(bytes * upShare);
+    session.seen = {
+      ...{ ...seen, last_byte_at: now },
+      ...{ up: seen.up + sent, down: seen.down + bytes - sent },
+    };
     const key = `${account} ${user}`;
     const row = this.#rows.get(key) ?? { account, user, at: now, up: 0, down: 0 };
     this.#rows.set(key, {
