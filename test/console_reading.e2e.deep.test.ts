@@ -171,7 +171,7 @@ describe('the requests of the console', { timeout: 360_000 }, () => {
     const visit = await signIn();
     const item = (text: RegExp) => visit.page.getByRole('listitem').filter({ hasText: text });
     const facts: Array<[RegExp, RegExp]> = [
-      [/^Warning50,000 authlist entries let nobody in/, / of 50,000 found in/],
+      [/^Warning50,000 authlist entries have no effect/, / of 50,000 found in/],
       [/41,400 authlist entries end within 24 hours/, / of 41,400 found in/],
       [/100,000 custom DNS entries are still pending/, / of 100,000 entries/],
     ];

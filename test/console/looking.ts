@@ -18,12 +18,12 @@ const themes = [
 ] as const;
 
 /**
- * Marks the rows of which there are two already, except their words: what holds of those holds of
- * all. It takes axe most of its time to look at a hundred alike.
+ * Marks the rows and places in menus of which there are two already, except their words: what holds
+ * of those holds of all. It takes axe most of its time to look at a hundred alike.
  */
 const markAlike = `(() => {
   const seen = new Map();
-  for (const row of document.querySelectorAll('tbody tr')) {
+  for (const row of document.querySelectorAll('tbody tr, nav li')) {
     const kind = row.outerHTML.replace(/>[^<]+/g, '>').replace(/ (?!class|role|disabled|checked)[\\w-]+="[^"]*"/g, '');
     seen.set(kind, (seen.get(kind) ?? 0) + 1);
     row.toggleAttribute('data-alike', seen.get(kind) > 2);

@@ -45,6 +45,10 @@ const leftOut = effort === 'deep' ? [] : pairs.map((pair) => random.one(pair));
  */
 export const isDrawn = (path: string) => !leftOut.includes(path);
 
+/** What deep runs try each of, a run for a submission tries one of: chance takes it. */
+export const drawn = <T>(all: readonly T[]): readonly T[] =>
+  effort === 'deep' ? all : [random.one(all)];
+
 /** They are read on every page: by the frame around it, except where the page itself shows them. */
 const ofFrame = ['GET /console', 'GET /console/session', 'GET /admin/status'];
 const shownBy: Record<string, string> = { [paths.operator.control_plane]: 'GET /admin/status' };

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { moved, paths } from '../../console/src/paths.ts';
 import { faultsByAxe } from '../console/looking.ts';
 import { emptyExample, extremeExample, refusal } from './fake_api.ts';
-import { addresses, FakeConsole, isDrawn } from './fake_console.ts';
+import { addresses, drawn, FakeConsole, isDrawn } from './fake_console.ts';
 
 interface Row {
   heading: string;
@@ -193,7 +193,8 @@ describe('a page of the console', () => {
       expect(await t.visit.heading(heading).count()).toBeGreaterThan(0);
       reads = t.reads();
       expect(reads).not.toEqual([]);
-      if (isDrawn(path)) {
+      // Each page is looked at with its dialogs by the deep files of the real server, too.
+      if (isDrawn(path) && drawn([1, 2, 3]).includes(1)) {
         await t.does('unveil()');
         expect(await faultsByAxe(t.visit, 'light')).toEqual([]);
       }
@@ -223,7 +224,7 @@ describe('a page of the console', () => {
     }
 
     if (isDrawn(path)) {
-      test.each([Number.MAX_SAFE_INTEGER, -1])(
+      test.each(drawn([Number.MAX_SAFE_INTEGER, -1]))(
         'is shown when each number of its records is %d',
         async (number) => {
           t.fake.answer((operation) =>
