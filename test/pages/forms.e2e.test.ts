@@ -300,7 +300,8 @@ describe('the forms of the console', () => {
       )
       .map(([, { method, path }]) => `${method} ${path}`);
     const sent = new Set(t.fake.sent);
-    // Signing out is no form; the flows do it.
-    expect(writes.filter((write) => !sent.has(write))).toEqual(['DELETE /console/session']);
+    // Signing out is no form, and views are saved of a list that was filtered: flows and tables do it.
+    const elsewhere = (write: string) => /^DELETE .*\/session$|\/views(\/|$)/.test(write);
+    expect(writes.filter((write) => !sent.has(write) && !elsewhere(write))).toEqual([]);
   });
 });
