@@ -22,11 +22,15 @@ function stateOf(search: URLSearchParams): string {
   return state.toString();
 }
 
-/** A bar with the saved views; it isn't there while the list is as at first and none is saved. */
+/**
+ * A bar with the saved views; it isn't there while the list is as at first and none is saved. Above
+ * a filtered list it doesn't wait for the saved ones: what came later would move the list.
+ */
 export function Views() {
   const [path] = usePath();
   const state = stateOf(useAddressSearch());
-  const { views, reading, save, remove } = useSavedViews(path);
+  const { views: stored, reading, save, remove } = useSavedViews(path);
+  const views = stored ?? (reading.error || state === '' ? undefined : []);
   // An open dialog has the function of the moment at which it opened.
   const latest = useRef(views);
   latest.current = views;
