@@ -45,7 +45,7 @@ const leftOut = effort === 'deep' ? [] : pairs.map((pair) => random.one(pair));
  */
 export const isDrawn = (path: string) => !leftOut.includes(path);
 
-/** What deep runs try each of, a run for a submission tries one of: chance takes it. */
+/** All in a deep run; a run for a submission tries one of them, which chance takes. */
 export const drawn = <T>(all: readonly T[]): readonly T[] =>
   effort === 'deep' ? all : [random.one(all)];
 

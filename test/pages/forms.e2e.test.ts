@@ -300,7 +300,7 @@ describe('the forms of the console', () => {
       )
       .map(([, { method, path }]) => `${method} ${path}`);
     const sent = new Set(t.fake.sent);
-    // Signing out is no form, and views are saved of a list that was filtered: flows and tables do it.
+    // Signing out is no form, and views are of a list that was filtered: flows and tables do it.
     const elsewhere = (write: string) => /^DELETE .*\/session$|\/views(\/|$)/.test(write);
     expect(writes.filter((write) => !sent.has(write) && !elsewhere(write))).toEqual([]);
   });
