@@ -83,7 +83,7 @@ describe('the console in Firefox', { timeout: 360_000 }, () => {
 
   test('a list is saved as CSV and JSON', async () => {
     for (const format of ['CSV', 'JSON']) {
-      await visit.button(`Export what is shown as ${format}`).click();
+      await visit.exportAs(format);
       const saved = () =>
         readdirSync(folder)
           .filter((name) => name.endsWith(`.${format.toLowerCase()}`))

@@ -242,10 +242,7 @@ describe('finding things', { timeout: 360_000 }, () => {
     expect(await visit.field('Who').inputValue()).toBe('default');
     await expectAccessible(visit, 'the activity that was searched');
     const file = async (format: string) => {
-      const [download] = await Promise.all([
-        page.waitForEvent('download'),
-        visit.button(`Export what is shown as ${format}`).press('Enter'),
-      ]);
+      const [download] = await Promise.all([page.waitForEvent('download'), visit.exportAs(format)]);
       expect(download.suggestedFilename()).toMatch(
         new RegExp(`^exitward-audit-${account}-[0-9-]{10}\\.${format.toLowerCase()}$`),
       );
@@ -275,7 +272,7 @@ describe('finding things', { timeout: 360_000 }, () => {
     );
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      operator.button('Export what is shown as JSON').press('Enter'),
+      operator.exportAs('JSON'),
     ]);
     const exported = JSON.parse(await textIn(await download.createReadStream()));
     expect(exported.length).toBeGreaterThan(5);

@@ -133,7 +133,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     await expect.poll(async () => (await names()).length, patience).toBe(own.length);
 
     const downloaded = visit.page.waitForEvent('download');
-    await visit.button('Export what is shown as CSV').click();
+    await visit.exportAs('CSV');
     const [header, ...rows] = (await text(await (await downloaded).createReadStream()))
       .trimEnd()
       .split('\r\n');
@@ -310,7 +310,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
       // Each table has an answer of its own, and until it comes the one of the days before.
       await vi.waitFor(async () => {
         const downloaded = visit.page.waitForEvent('download');
-        await visit.button(`Download CSV ${name}`).click();
+        await visit.button(`Export ${name} as CSV`).click();
         const file = await downloaded;
         expect(file.suggestedFilename()).toMatch(/^usage-acme-\d{4}-\d\d-\d\d-.*\.csv$/);
         const [header, ...rows] = (await text(await file.createReadStream()))

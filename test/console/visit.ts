@@ -129,6 +129,12 @@ export class Visit {
     await this.page.locator('label').filter({ has: radio }).click();
   }
 
+  /** Exports the list as it is shown. */
+  async exportAs(format: string): Promise<void> {
+    await this.button('Export').press('Enter');
+    await this.page.getByRole('menuitem', { name: format }).press('Enter');
+  }
+
   /** Waits until the page says this. */
   async sees(text: string | RegExp): Promise<void> {
     await this.page.getByText(text).first().waitFor();

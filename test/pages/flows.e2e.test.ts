@@ -1,6 +1,7 @@
 // The tasks of people, from page to page: each takes the fewest steps.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { paths } from '../../console/src/paths.ts';
+import { expectAccessible } from '../console/looking.ts';
 import { FakeConsole } from './fake_console.ts';
 
 const refusal = {
@@ -173,5 +174,82 @@ describe('a flow of the console', () => {
     expect(t.fake.writes.at(-1)).toMatchObject({ body: { addresses: good } });
     expect(await addresses.inputValue()).toBe('mistake 3\nmistake 17\nmistake 40');
     expect(t.takeFaults()).toEqual([]);
+  });
+
+  test('the city of a new server suggests its country and position, and leaves what a person has entered', async () => {
+    await t.open(paths.operator.servers);
+    await t.press(['Add a server']);
+    const dialog = t.visit.dialog('Add a server');
+    const field = (label: string) => dialog.getByLabel(label, { exact: true });
+    const place = () =>
+      Promise.all(['Country', 'Latitude', 'Longitude'].map((name) => field(name).inputValue()));
+    await field('City').fill('zurich');
+    await dialog.getByText('The position of Zürich, Switzerland.').waitFor();
+    expect(await place()).toEqual(['CH', '47.38', '8.55']);
+    await field('City').fill('Frankfurt');
+    expect(await place()).toEqual(['DE', '50.1', '8.68']);
+    await field('City').fill('Frankfurt Nowhere');
+    expect(await place()).toEqual(['', '', '']);
+    await field('Country').fill('CR');
+    await field('City').fill('San José');
+    expect(await place()).toEqual(['CR', '9.94', '-84.08']);
+    await field('Latitude').fill('9.5');
+    await field('City').fill('Zürich');
+    expect(await place()).toEqual(['CR', '9.5', '-84.08']);
+    expect(t.takeFaults()).toEqual([]);
+  });
+
+  describe('on a phone', () => {
+    beforeEach(() => t.visit.page.setViewportSize({ width: 390, height: 844 }));
+    afterAll(() => t.visit.page.setViewportSize({ width: 1280, height: 900 }));
+
+    test.each([
+      ['/authlist?state=idle&ends=7d', 'Filters (2)', 'State'],
+      ['/servers?service=proxy', 'Filters (1)', 'Service'],
+      ['/usage?server=fra1', 'Filters (1)', 'Server'],
+      ['/activity', 'Filters', 'From'],
+      ['/operator/servers?country=DE&nodes=live', 'Filters (2)', 'Nodes'],
+      ['/operator/nodes', 'Filters', 'State'],
+      ['/operator/audit?account=acme', 'Filters (1)', 'Account'],
+    ])(
+      '%s: the filters are behind a button that counts the active ones',
+      async (path, name, label) => {
+        await t.open(path);
+        const field = t.visit.page.locator('main').getByLabel(label, { exact: true }).first();
+        await field.waitFor({ state: 'hidden' });
+        await t.visit.button(name).click();
+        await field.waitFor();
+        await expectAccessible(t.visit, `the filters of ${path}`);
+        await t.visit.button(name).click();
+        await field.waitFor({ state: 'hidden' });
+        expect(t.takeFaults()).toEqual([]);
+      },
+    );
+
+    test.each(['', '/exits', '/usage', '/test'])(
+      'a server of eight exit IPs with every service is under 2,000 pixels: %s',
+      async (tab) => {
+        t.fake.answer(({ name, example }) => {
+          if (name !== 'GET /console/servers/{server}') return undefined;
+          const server = example as { ips: Array<{ vpn: object[]; ports: object[] }> };
+          const [exit] = server.ips;
+          const vpns = ['vpn-ikev1', 'vpn-ikev2', 'vpn-l2tp'];
+          const ports = ['proxy', 'proxy', 'proxy-https'].map((service, n) => {
+            const port = 10_004 + n * 1000;
+            return { service, port, override_port: port + 500 };
+          });
+          const ips = Array.from({ length: 8 }, (_, n) => ({
+            ...{ ...exit, ip: `198.51.100.${n + 1}`, ports },
+            vpn: vpns.map((service) => ({ ...exit?.vpn[0], service })),
+          }));
+          return { body: { ...server, services: ['proxy', 'proxy-https', ...vpns], ips } };
+        });
+        await t.open(`/servers/fra1${tab}`);
+        await t.visit.settled();
+        const height = await t.visit.page.evaluate('document.documentElement.scrollHeight');
+        expect(height).toBeLessThan(2000);
+        expect(t.takeFaults()).toEqual([]);
+      },
+    );
   });
 });

@@ -93,6 +93,7 @@ const pages: Record<string, Row> = {
   '/operator/test': {
     heading: 'Connection test',
     sample: 'Connection from',
+    empty: 'No servers yet',
     search: '?server=fra1',
   },
   '/operator/port-schemes': { heading: 'Port schemes', sample: 'from 10000' },

@@ -58,7 +58,11 @@ export function AuditLog({ children, ...log }: Log & { children?: ComponentChild
                     Clear the filters
                   </Button>
                 )}
-                {records.length > 0 && <ExportLog name={log.name} of={pages} />}
+                {records.length > 0 && (
+                  <span class="row-end">
+                    <ExportLog name={log.name} of={pages} />
+                  </span>
+                )}
               </div>
               {records.length === 0 ? (
                 <Empty title={isFiltering ? 'No matches' : 'No activity yet'}>

@@ -2,7 +2,7 @@
 import type { ResponseOf } from '../api/api.ts';
 import type { Pages } from '../api/paging.ts';
 import { isoDay } from '../charts/days.ts';
-import { ExportButtons, timeText } from '../forms/export.tsx';
+import { ExportMenu, timeText } from '../forms/export.tsx';
 import { now } from '../now.ts';
 import { auditSentence } from './sentences.ts';
 
@@ -28,7 +28,7 @@ interface ExportLogProps {
 
 export function ExportLog({ name, of }: ExportLogProps) {
   return (
-    <ExportButtons<AnyRecord>
+    <ExportMenu<AnyRecord>
       name={`exitward-audit-${name}-${isoDay(now.value)}`}
       {...{ of, header, cells }}
     />

@@ -4,7 +4,7 @@ import { useEffect, useId, useState } from 'preact/hooks';
 import { useAddressStates, usePath } from '../address.ts';
 import { addressOf } from '../paths.ts';
 import { useTyped } from '../typed.ts';
-import { DateField, optionsOf, SearchField, SelectField, TextField } from '../ui/ui.ts';
+import { DateField, FilterBar, optionsOf, SearchField, SelectField, TextField } from '../ui/ui.ts';
 import { localDay } from './days.ts';
 import { actionsOf } from './sentences.ts';
 
@@ -55,16 +55,22 @@ export function AuditFilters({ filters, kinds, actors, children }: AuditFiltersP
     onInput: (value: string) => change({ [name]: value }),
   });
   const [search, setSearch] = useTyped(values.search, (search) => change({ search }));
+  const { search: _, ...folded } = values;
   return (
-    <div class="filters audit-filters">
-      <SearchField
-        label="Search"
-        name="search"
-        placeholder="Name, address, server, …"
-        maxLength={255}
-        value={search}
-        onInput={setSearch}
-      />
+    <FilterBar
+      look="audit-filters"
+      values={Object.values(folded)}
+      first={
+        <SearchField
+          label="Search"
+          name="search"
+          placeholder="Name, address, server, …"
+          maxLength={255}
+          value={search}
+          onInput={setSearch}
+        />
+      }
+    >
       <SelectField label="Kind" {...field('kind')} options={optionsOf(kinds, 'Everything')} />
       <NameField
         label="Who"
@@ -77,7 +83,7 @@ export function AuditFilters({ filters, kinds, actors, children }: AuditFiltersP
       {children}
       <DateField label="From" {...field('from')} max={values.to || undefined} />
       <DateField label="To" {...field('to')} min={values.from || undefined} />
-    </div>
+    </FilterBar>
   );
 }
 

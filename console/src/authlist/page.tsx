@@ -1,7 +1,7 @@
 // The IP authlist: the addresses that need no password, for which user and until when.
 import { useAddressState } from '../address.ts';
 import { useScope } from '../api/scope.ts';
-import { ExportButtons, timeText } from '../forms/export.tsx';
+import { ExportMenu, timeText } from '../forms/export.tsx';
 import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { ManyBar } from '../forms/many.tsx';
@@ -85,7 +85,7 @@ export function AuthlistPage() {
         <AuthlistTable
           {...table}
           {...{ open, openLinked }}
-          buttons={<ExportButtons name="authlist" of={pages} {...{ header, cells }} />}
+          buttons={<ExportMenu name="authlist" of={pages} {...{ header, cells }} />}
         />
       </FilteredList>
       <Removals list="authlist" entries={flags.admin ? pages.total : 0} open={open}>

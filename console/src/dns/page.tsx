@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAddressState } from '../address.ts';
 import { useScope } from '../api/scope.ts';
-import { ExportButtons, timeText } from '../forms/export.tsx';
+import { ExportMenu, timeText } from '../forms/export.tsx';
 import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { ManyBar } from '../forms/many.tsx';
@@ -77,7 +77,7 @@ export function DnsPage() {
         <DnsTable
           {...table}
           {...{ open, openLinked }}
-          buttons={<ExportButtons name="custom-dns" of={pages} {...{ header, cells }} />}
+          buttons={<ExportMenu name="custom-dns" of={pages} {...{ header, cells }} />}
         />
       </FilteredList>
       <Removals list="overrides" entries={pages.total} open={open}>

@@ -7,7 +7,7 @@ import { queries } from '../api/reading.ts';
 import { explain } from '../api/sentences.ts';
 import { csvLines, download } from '../csv.ts';
 import { isoTime } from '../format.ts';
-import { Button, notifyError } from '../ui/ui.ts';
+import { Button, Menu, notifyError } from '../ui/ui.ts';
 
 /** A time for a file, or empty. */
 export const timeText = (at: number | null) => (at === null ? '' : isoTime(at));
@@ -70,19 +70,19 @@ async function partsOf<T>(
 
 const number = (value: number) => value.toLocaleString('en');
 
-export function ExportButtons<T>(props: ExportProps<T>) {
-  const [busy, setBusy] = useState<Format>();
+export function ExportMenu<T>(props: ExportProps<T>) {
+  const [busy, setBusy] = useState(false);
   const [progress, setProgress] = useState('');
   const running = useRef(new AbortController());
   // Leaving the page stops the export.
   useEffect(() => () => running.current.abort(), []);
   const end = () => {
-    setBusy(undefined);
+    setBusy(false);
     setProgress('');
   };
   const save = async (format: Format) => {
     if (busy) return;
-    setBusy(format);
+    setBusy(true);
     running.current = new AbortController();
     const { signal } = running.current;
     try {
@@ -103,18 +103,16 @@ export function ExportButtons<T>(props: ExportProps<T>) {
   };
   return (
     <span class="actions export">
-      {(['CSV', 'JSON'] as const).map((format) => (
-        <Button
-          key={format}
-          kind="quiet"
-          icon="download"
-          busy={busy === format}
-          aria-label={`Export what is shown as ${format}`}
-          onClick={() => void save(format)}
-        >
-          {format}
-        </Button>
-      ))}
+      <Menu
+        isWritten
+        label="Export"
+        icon="download"
+        busy={busy}
+        items={(['CSV', 'JSON'] as const).map((format) => ({
+          text: format,
+          onSelect: () => void save(format),
+        }))}
+      />
       <span class="note" role="status">
         {progress}
       </span>

@@ -2,7 +2,7 @@
 // its table.
 import type { ComponentChildren } from 'preact';
 import type { Paged, Query } from '../api/paging.ts';
-import { Card, Loaded, optionsIn, SearchField, SelectField } from '../ui/ui.ts';
+import { Card, FilterBar, Loaded, optionsIn, SearchField, SelectField } from '../ui/ui.ts';
 import { useList } from './list.ts';
 import { endingOptions, type ListFilters, useListFilters, useSorting } from './list_state.ts';
 import { Views } from './views.tsx';
@@ -37,6 +37,7 @@ export function useFilteredList<K extends Paged>(operation: K, given: ListGiven<
   return {
     ...list,
     ...{ filters, states: states as Record<string, string>, isFiltered },
+    more: Object.values(more) as Array<string | undefined>,
     table: { ...list.table, sorting },
   };
 }
@@ -44,7 +45,7 @@ export function useFilteredList<K extends Paged>(operation: K, given: ListGiven<
 interface FilteredListProps {
   list: Pick<
     ReturnType<typeof useFilteredList<Paged>>,
-    'pages' | 'filters' | 'states' | 'isFiltered'
+    'pages' | 'filters' | 'states' | 'isFiltered' | 'more'
   >;
   title?: string;
   /** Its name, for "Reading the authlist …". */
@@ -67,7 +68,7 @@ interface FilteredListProps {
 
 export function FilteredList({ list, hasHead = true, ...props }: FilteredListProps) {
   const { title, what, empty, lead, placeholder, fields, bar, children } = props;
-  const { pages, filters, states, isFiltered } = list;
+  const { pages, filters, states, isFiltered, more } = list;
   return (
     <Card title={title}>
       {lead}
@@ -81,7 +82,7 @@ export function FilteredList({ list, hasHead = true, ...props }: FilteredListPro
                 <>
                   <Views />
                   <div class="list-head">
-                    <Filters {...{ filters, placeholder, states }}>{fields}</Filters>
+                    <Filters {...{ filters, placeholder, states, more }}>{fields}</Filters>
                     {bar}
                   </div>
                 </>
@@ -99,19 +100,25 @@ interface FiltersProps {
   filters: ListFilters<string>;
   placeholder: string;
   states: Record<string, string>;
+  /** The values of the filters that only this list has. */
+  more: ReadonlyArray<string | undefined>;
   children: ComponentChildren;
 }
 
-function Filters({ filters, placeholder, states, children }: FiltersProps) {
+function Filters({ filters, placeholder, states, more, children }: FiltersProps) {
   return (
-    <div class="filters">
-      <SearchField
-        label="Search"
-        name="search"
-        placeholder={placeholder}
-        value={filters.text}
-        onInput={filters.setText}
-      />
+    <FilterBar
+      values={[...more, filters.state, filters.ends]}
+      first={
+        <SearchField
+          label="Search"
+          name="search"
+          placeholder={placeholder}
+          value={filters.text}
+          onInput={filters.setText}
+        />
+      }
+    >
       {children}
       <SelectField
         label="State"
@@ -129,6 +136,6 @@ function Filters({ filters, placeholder, states, children }: FiltersProps) {
           options={endingOptions}
         />
       )}
-    </div>
+    </FilterBar>
   );
 }

@@ -2,7 +2,7 @@
 import { Link, useLocation } from 'wouter-preact';
 import { bytes, date, percent } from '../format.ts';
 import { CutText } from '../forms/columns.tsx';
-import { ExportButtons, timeText } from '../forms/export.tsx';
+import { ExportMenu, timeText } from '../forms/export.tsx';
 import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { now } from '../now.ts';
@@ -43,7 +43,8 @@ export function AccountsPage() {
         what="the accounts"
         empty={
           <Empty title="No accounts yet">
-            An account is a customer: a contract, its users, and the servers they can use.
+            An account is a customer: a contract, its users, and the servers they can use. Create
+            the first one.
           </Empty>
         }
         placeholder="Name or plan"
@@ -57,7 +58,7 @@ export function AccountsPage() {
           one="account"
           many="accounts"
           keyOf={({ name }) => name}
-          buttons={<ExportButtons name="accounts" of={pages} {...{ header, cells }} />}
+          buttons={<ExportMenu name="accounts" of={pages} {...{ header, cells }} />}
         />
       </FilteredList>
       {dialog}

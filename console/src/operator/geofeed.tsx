@@ -102,8 +102,11 @@ function Seen({ hasProviders }: { hasProviders: boolean }) {
         {(rows) =>
           rows.length === 0 ? (
             <Empty title="No exit IP matches.">
-              {chosen === '' &&
-                'Exit IPs are looked up in the databases that EXITWARD_GEOIP names, if any.'}
+              {hasProviders
+                ? chosen === ''
+                  ? 'Look the exit IPs up now to see them here.'
+                  : 'Select another state to see the other exit IPs.'
+                : 'Set EXITWARD_GEOIP to the databases of geo-IP providers: exit IPs are looked up there.'}
             </Empty>
           ) : (
             <Table

@@ -84,7 +84,7 @@ export function HistoryCard({ server, node, isOnline }: HistoryCardProps) {
       note="Times are UTC."
       actions={
         <Button icon="download" disabled={!charts} onClick={save}>
-          Download CSV<span class="visually-hidden"> of {subject} over time</span>
+          Export<span class="visually-hidden"> {subject} over time as CSV</span>
         </Button>
       }
     >

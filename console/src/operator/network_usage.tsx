@@ -80,7 +80,7 @@ export function NetworkOverTime() {
       note="The whole network. Times are UTC."
       actions={
         <Button icon="download" disabled={!shown.data} onClick={save}>
-          Download CSV<span class="visually-hidden"> over time</span>
+          Export<span class="visually-hidden"> over time as CSV</span>
         </Button>
       }
     >

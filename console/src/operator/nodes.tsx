@@ -2,7 +2,7 @@
 import { Link } from 'wouter-preact';
 import type { ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
-import { ExportButtons, timeText } from '../forms/export.tsx';
+import { ExportMenu, timeText } from '../forms/export.tsx';
 import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
 import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
@@ -48,7 +48,7 @@ export function NodesPage() {
         <NodesTable
           {...table}
           open={open}
-          buttons={<ExportButtons name="nodes" of={pages} {...{ header, cells }} />}
+          buttons={<ExportMenu name="nodes" of={pages} {...{ header, cells }} />}
         />
       </FilteredList>
       <HeldUsage />

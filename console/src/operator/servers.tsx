@@ -6,7 +6,7 @@ import type { Given } from '../api/api.ts';
 import { useRead } from '../api/reading.ts';
 import { country } from '../format.ts';
 import { CutText } from '../forms/columns.tsx';
-import { ExportButtons, timeText } from '../forms/export.tsx';
+import { ExportMenu, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { useList } from '../forms/list.ts';
 import { useSorting, useTypedState } from '../forms/list_state.ts';
@@ -20,6 +20,7 @@ import {
   Card,
   type Column,
   Empty,
+  FilterBar,
   isOneOf,
   Loaded,
   optionsIn,
@@ -132,7 +133,7 @@ function Servers({ open }: Pick<ReturnType<typeof useDialog>, 'open'>) {
               {...{ columns, sorting }}
               caption="Servers of the network"
               keyOf={({ name }) => name}
-              buttons={<ExportButtons name="servers" of={pages} {...{ header, cells }} />}
+              buttons={<ExportMenu name="servers" of={pages} {...{ header, cells }} />}
             />
           </>
         )
@@ -151,14 +152,19 @@ function Filters({ of }: { of: ReturnType<typeof useServerFilters> }) {
     onInput: (value: string) => change({ [name]: value }),
   });
   return (
-    <div class="filters many">
-      <SearchField
-        label="Search"
-        name="search"
-        placeholder="Name, host, city or exit IP"
-        value={text}
-        onInput={setText}
-      />
+    <FilterBar
+      look="many"
+      values={Object.values(filters)}
+      first={
+        <SearchField
+          label="Search"
+          name="search"
+          placeholder="Name, host, city or exit IP"
+          value={text}
+          onInput={setText}
+        />
+      }
+    >
       <CountryField
         of={(places.data ?? []).map((place) => place.country)}
         all="All countries"
@@ -193,7 +199,7 @@ function Filters({ of }: { of: ReturnType<typeof useServerFilters> }) {
         </Button>
       )}
       <Unread of={together<unknown>([places, schemes])} what="all filters" />
-    </div>
+    </FilterBar>
   );
 }
 

@@ -7,7 +7,7 @@ import { SuggestField } from '../forms/suggest_field.tsx';
 import { addressOf, paths } from '../paths.ts';
 import { Outcome } from '../servers/outcome.tsx';
 import { TestForm, testNote, useConnection } from '../servers/test_form.tsx';
-import { Card, DescriptionList, Page, TextField, Unread } from '../ui/ui.ts';
+import { Card, DescriptionList, Empty, Page, TextField, Unread } from '../ui/ui.ts';
 import { useServerChoices } from './server_choices.ts';
 
 type Verdict = ResponseOf<'admin_explain'>;
@@ -16,7 +16,26 @@ export function TestPage() {
   const [server, choose] = useAddressState('server');
   const [{ to, from, user }, change] = useConnection();
   const chosen = useRead('admin_get_server', { path: { server } }, { enabled: server !== '' });
+  const { options, isWhole } = useServerChoices('');
   const hasNode = !chosen.data || chosen.data.nodes.live > 0;
+  if (isWhole && options?.length === 0) {
+    return (
+      <Page note={testNote}>
+        <Card>
+          <Empty
+            title="No servers yet"
+            action={
+              <Link class="button" href={paths.operator.servers}>
+                Servers
+              </Link>
+            }
+          >
+            A test needs a server with a node. Add a server first.
+          </Empty>
+        </Card>
+      </Page>
+    );
+  }
   return (
     <Page note={testNote}>
       <Card>

@@ -2,7 +2,7 @@
 import type { ResponseOf } from '../api/api.ts';
 import { change } from '../api/reading.ts';
 import { CutText, createdColumn, lastUsedColumn } from '../forms/columns.tsx';
-import { ExportButtons, timeText } from '../forms/export.tsx';
+import { ExportMenu, timeText } from '../forms/export.tsx';
 import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
 import { FormDialog, MakerDialog, useDialog } from '../forms/form_dialog.tsx';
 import { NameField } from '../forms/name_field.tsx';
@@ -61,7 +61,7 @@ export function TokensPage() {
               onSelect: () => open((close) => <RevokeToken token={token} onClose={close} />),
             },
           ]}
-          buttons={<ExportButtons name="operator-tokens" of={pages} {...{ header, cells }} />}
+          buttons={<ExportMenu name="operator-tokens" of={pages} {...{ header, cells }} />}
         />
       </FilteredList>
       {dialog}

@@ -78,7 +78,7 @@ export function UsagePage() {
       note="Every account in its current billing period."
       actions={
         <Button icon="download" disabled={!pages.rows.data || pages.hasMore} onClick={save}>
-          Download CSV
+          Export<span class="visually-hidden"> accounts as CSV</span>
         </Button>
       }
     >
@@ -98,7 +98,16 @@ export function UsagePage() {
                 />
               </div>
               {all.length === 0 ? (
-                <Empty title="No accounts yet" />
+                <Empty
+                  title="No accounts yet"
+                  action={
+                    <Link class="button" href={paths.operator.accounts}>
+                      Accounts
+                    </Link>
+                  }
+                >
+                  Usage is listed by account. Create an account first.
+                </Empty>
               ) : (
                 <Table
                   caption="Usage of accounts in the current period"

@@ -1,6 +1,6 @@
 // The list of servers with its filters: those on the contract, the others, or all.
 import { useScope } from '../api/scope.ts';
-import { ExportButtons, timeText } from '../forms/export.tsx';
+import { ExportMenu, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { useList } from '../forms/list.ts';
 import { Views } from '../forms/views.tsx';
@@ -9,6 +9,7 @@ import {
   Card,
   Choice,
   Empty,
+  FilterBar,
   Loaded,
   optionsIn,
   SearchField,
@@ -71,7 +72,7 @@ export function ServerList({ places, filters }: ServerListProps) {
                 view={view}
                 open={open}
                 buttons={
-                  <ExportButtons name={`${account}-servers`} of={pages} {...{ header, cells }} />
+                  <ExportMenu name={`${account}-servers`} of={pages} {...{ header, cells }} />
                 }
               />
             </>
@@ -103,14 +104,19 @@ function FilterFields({ places, filters }: FilterFieldsProps) {
   const { view, change } = filters;
   const codes = places.map(({ country }) => country);
   return (
-    <search class="filters servers-filters">
-      <SearchField
-        label="Search"
-        name="search"
-        value={filters.text}
-        placeholder="Name, place or exit IP"
-        onInput={filters.setText}
-      />
+    <FilterBar
+      look="servers-filters"
+      values={[filters.country, filters.service, filters.state, filters.places]}
+      first={
+        <SearchField
+          label="Search"
+          name="search"
+          value={filters.text}
+          placeholder="Name, place or exit IP"
+          onInput={filters.setText}
+        />
+      }
+    >
       <CountryField
         of={filters.country ? [...codes, filters.country] : codes}
         all="Any"
@@ -143,7 +149,7 @@ function FilterFields({ places, filters }: FilterFieldsProps) {
           {chosenName(filters.places, places)}
         </Button>
       )}
-    </search>
+    </FilterBar>
   );
 }
 

@@ -1,8 +1,10 @@
 // The page that tests a connection through a server of the contract.
+import { Link } from 'wouter-preact';
 import { useAddressState } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { SuggestField } from '../forms/suggest_field.tsx';
+import { paths } from '../paths.ts';
 import { Card, Empty, Loaded, Page } from '../ui/ui.ts';
 import { useServerChoices } from './choices.ts';
 import { testNote } from './test_form.tsx';
@@ -20,7 +22,16 @@ export function TestPage() {
     <Page note={testNote}>
       <Card title="Connection">
         {chosen === '' && toTry === null ? (
-          <Empty title="No server to test">No server on the contract offers a proxy.</Empty>
+          <Empty
+            title="No server to test"
+            action={
+              <Link class="button" href={paths.servers}>
+                Servers
+              </Link>
+            }
+          >
+            A test needs a server on the contract that offers a proxy.
+          </Empty>
         ) : (
           <>
             <div class="fields">

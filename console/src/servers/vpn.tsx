@@ -10,21 +10,27 @@ interface VpnServicesProps {
   isServed: boolean;
 }
 
+/** The services by status: one badge for those that have the same. */
 export function VpnServices({ of, isServed }: VpnServicesProps) {
   if (of.length === 0) return <span class="note">none</span>;
   return (
     <ul class="exit-geo">
-      {of.map(({ service, status, status_time }) => (
-        <li
-          key={service}
-          title={status_time > 0 ? `Checked ${dateTime(status_time)}` : 'Not checked yet'}
-        >
+      {[...Map.groupBy(of, ({ status }) => status)].map(([status, services]) => (
+        <li key={status}>
           {isServed ? (
             <Status status={status} />
           ) : (
             <Badge tone="neutral">{`was ${health[status]}`}</Badge>
           )}{' '}
-          {service}
+          {services.map(({ service, status_time }, at) => (
+            <span
+              key={service}
+              title={status_time > 0 ? `Checked ${dateTime(status_time)}` : 'Not checked yet'}
+            >
+              {at > 0 && ', '}
+              {service}
+            </span>
+          ))}
         </li>
       ))}
     </ul>

@@ -1,7 +1,7 @@
 // API tokens, with which programs sign in to the account API.
 import { changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import { ExportButtons, timeText } from '../forms/export.tsx';
+import { ExportMenu, timeText } from '../forms/export.tsx';
 import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { Button, Card, Copy, Empty, Page } from '../ui/ui.ts';
@@ -53,7 +53,7 @@ export function TokensPage() {
         <TokenTable
           {...table}
           open={open}
-          buttons={<ExportButtons name="api-tokens" of={pages} {...{ header, cells }} />}
+          buttons={<ExportMenu name="api-tokens" of={pages} {...{ header, cells }} />}
         />
         {rows.some(({ viewable }) => !viewable) && (
           <p class="note">

@@ -1,6 +1,6 @@
 // A button that opens a short list of further actions, in the browser's own popover.
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { IconButton } from './button.tsx';
+import { Button, IconButton } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
 
 export interface MenuItem {
@@ -18,10 +18,13 @@ interface MenuProps {
   /** Names what the actions are for: "More for alice". */
   label: string;
   icon?: IconName;
+  /** Whether the button shows the label. */
+  isWritten?: boolean;
+  busy?: boolean;
   items: readonly MenuItem[];
 }
 
-export function Menu({ label, icon = 'more', items }: MenuProps) {
+export function Menu({ label, icon = 'more', isWritten, busy, items }: MenuProps) {
   const id = useId();
   const menu = useRef<HTMLDivElement>(null);
   const opener = useRef<HTMLSpanElement>(null);
@@ -48,7 +51,13 @@ export function Menu({ label, icon = 'more', items }: MenuProps) {
   return (
     <>
       <span ref={opener}>
-        <IconButton icon={icon} label={label} popoverTarget={id} aria-haspopup="menu" />
+        {isWritten ? (
+          <Button kind="quiet" {...{ icon, busy }} popoverTarget={id} aria-haspopup="menu">
+            {label}
+          </Button>
+        ) : (
+          <IconButton icon={icon} label={label} popoverTarget={id} aria-haspopup="menu" />
+        )}
       </span>
       <div
         id={id}

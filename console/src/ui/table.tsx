@@ -48,7 +48,7 @@ export interface RowAction extends MenuItem {
 interface LongProps<T> {
   columns: ReadonlyArray<Column<T>>;
   rows: readonly T[];
-  /** A list that is read in pages: it has a foot with their number. */
+  /** A list that is read in pages: the number of its rows is above them. */
   pages?: ReadSoFar;
   sorting?: Sorting | undefined;
   selection?: Selection | undefined;
@@ -168,8 +168,15 @@ export function Table<T>(props: TableProps<T>) {
   const { one: singular = 'entry' } = props;
   return (
     <div class="paged-table" aria-busy={pages.isOld}>
+      <Count {...props} pages={pages} />
       {rows.length > 0 ? table : <Empty title={`No ${singular} matches.`} />}
-      <Foot {...props} pages={pages} />
+      {pages.hasMore && (
+        <p>
+          <Button busy={pages.isReading} onClick={pages.readMore}>
+            Show more
+          </Button>
+        </p>
+      )}
     </div>
   );
 }
@@ -269,10 +276,10 @@ function actionsRoom(all: ReadonlyArray<readonly RowAction[]>, isNarrow: boolean
   return Math.max(3, ...widths);
 }
 
-/** The number of rows, a button for more, and the buttons of the list. */
-function Foot<T>(props: TableProps<T> & { pages: ReadSoFar }) {
+/** The number of rows, and the buttons of the list. */
+function Count<T>(props: TableProps<T> & { pages: ReadSoFar }) {
   const { rows, pages, buttons, one: singular = 'entry', many = 'entries' } = props;
-  const { total, found: matchCount, hasMore, isReading, readMore } = pages;
+  const { total, found: matchCount, hasMore } = pages;
   const whole = `${number(total)} ${total === 1 ? singular : many}`;
   const fit = matchCount < total ? `${number(matchCount)} found in ${whole}` : whole;
   return (
@@ -280,12 +287,7 @@ function Foot<T>(props: TableProps<T> & { pages: ReadSoFar }) {
       <p class="note" role="status">
         {hasMore ? `The first ${number(rows.length)} of ${fit}.` : `${fit}.`}
       </p>
-      {hasMore && (
-        <Button busy={isReading} onClick={readMore}>
-          Show more
-        </Button>
-      )}
-      {buttons}
+      {buttons && <span class="row-end">{buttons}</span>}
     </div>
   );
 }

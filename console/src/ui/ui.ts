@@ -11,6 +11,7 @@ export * from './dialog.tsx';
 export * from './error_boundary.tsx';
 export * from './explain.ts';
 export * from './field.tsx';
+export * from './filter_bar.tsx';
 export * from './focus.ts';
 export * from './form.tsx';
 export * from './icon.tsx';

@@ -1,6 +1,6 @@
 // The filters of the page of usage: the time range, the user, and the server.
 import { type ChosenSpan, SpanFields } from '../charts/span_fields.tsx';
-import { optionsOf, SelectField } from '../ui/ui.ts';
+import { FilterBar, optionsOf, SelectField } from '../ui/ui.ts';
 
 /** A name, or empty for all. */
 export interface Filters {
@@ -22,8 +22,10 @@ export function FilterFields({ span, filters, onChange, servers, users }: Filter
     value: filters[name],
     onInput: (value: string) => onChange({ [name]: value }),
   });
+  const { choice, offered, isCompared } = span;
+  const range = choice.name === offered.standard ? '' : choice.name;
   return (
-    <div class="filters">
+    <FilterBar values={[filters.server, filters.user, range, isCompared ? 'yes' : '']}>
       <SelectField
         label="Server"
         {...field('server')}
@@ -35,7 +37,7 @@ export function FilterFields({ span, filters, onChange, servers, users }: Filter
         options={withAll('All users', users, filters.user)}
       />
       <SpanFields of={span} />
-    </div>
+    </FilterBar>
   );
 }
 

@@ -111,7 +111,7 @@ export function OverTimeCard(props: OverTimeCardProps) {
             </div>
           )}
           <Button icon="download" disabled={!shown.data} onClick={save}>
-            Download CSV<span class="visually-hidden"> {name.toLowerCase()}</span>
+            Export<span class="visually-hidden"> {name.toLowerCase()} as CSV</span>
           </Button>
         </>
       }

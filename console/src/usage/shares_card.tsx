@@ -34,7 +34,7 @@ export function SharesCard({ by, report, onChoose }: SharesCardProps) {
       actions={
         rows.length > 0 && (
           <Button icon="download" onClick={save}>
-            Download CSV<span class="visually-hidden"> {title.toLowerCase()}</span>
+            Export<span class="visually-hidden"> {title.toLowerCase()} as CSV</span>
           </Button>
         )
       }

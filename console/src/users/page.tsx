@@ -3,7 +3,7 @@ import { Link } from 'wouter-preact';
 import { useAddressState, usePath } from '../address.ts';
 import { type Scope, useScope } from '../api/scope.ts';
 import { CutText } from '../forms/columns.tsx';
-import { ExportButtons, timeText } from '../forms/export.tsx';
+import { ExportMenu, timeText } from '../forms/export.tsx';
 import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { OfEntry } from '../forms/of_entry.tsx';
@@ -128,7 +128,7 @@ function ListPage() {
           {...(isAdmin ? {} : { sorting: undefined, choice: undefined })}
           isFaint={({ active }) => !active}
           actions={actionsOf}
-          buttons={isAdmin && <ExportButtons name="users" of={pages} {...{ header, cells }} />}
+          buttons={isAdmin && <ExportMenu name="users" of={pages} {...{ header, cells }} />}
         />
       </FilteredList>
       <Card title="Proxy access tokens">

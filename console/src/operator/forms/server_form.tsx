@@ -5,6 +5,7 @@ import { differing } from '../../forms/differing.ts';
 import { FormDialog } from '../../forms/form_dialog.tsx';
 import { NameField } from '../../forms/name_field.tsx';
 import { CheckField, TextField, textOf, Unread } from '../../ui/ui.ts';
+import { PlaceFields } from './place_fields.tsx';
 
 export const services = ['proxy', 'proxy-https', 'vpn-ikev1', 'vpn-ikev2', 'vpn-l2tp'] as const;
 
@@ -63,39 +64,16 @@ function ServerFields({ of }: { of?: ServerFacts }) {
   const portSchemes = useRead('admin_list_port_schemes', {});
   const present = of?.port_schemes ?? ['default'];
   const schemes = [...new Set([...(portSchemes.data ?? []).map(({ name }) => name), ...present])];
-  const text = (name: 'hostname' | 'title' | 'city' | 'country') => ({
+  const text = (name: 'hostname' | 'title') => ({
     name,
     required: true,
     defaultValue: of?.[name] ?? '',
   });
-  const place = (name: 'latitude' | 'longitude', maxDegrees: number) => ({
-    name,
-    required: true,
-    type: 'number',
-    step: 'any',
-    min: -maxDegrees,
-    max: maxDegrees,
-    defaultValue: String(of?.[name] ?? ''),
-  });
   return (
     <>
       <TextField label="Hostname" maxLength={512} {...text('hostname')} />
-      <div class="fields">
-        <TextField label="Title" maxLength={128} hint="Shown to accounts." {...text('title')} />
-        <TextField label="City" maxLength={128} {...text('city')} />
-        <TextField
-          label="Country"
-          maxLength={2}
-          pattern="[A-Z][A-Z]"
-          title="Two upper-case letters, such as DE"
-          hint="Two upper-case letters (ISO 3166)."
-          {...text('country')}
-        />
-      </div>
-      <div class="fields">
-        <TextField label="Latitude" {...place('latitude', 90)} />
-        <TextField label="Longitude" {...place('longitude', 180)} />
-      </div>
+      <TextField label="Title" maxLength={128} hint="Shown to accounts." {...text('title')} />
+      <PlaceFields of={of} />
       <div class="fields">
         <Several
           legend="Services"
