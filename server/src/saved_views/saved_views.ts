@@ -6,7 +6,7 @@ import { conflict, notFound } from '../errors.ts';
 import { visibleText } from '../values/texts.ts';
 import * as store from './store.ts';
 
-export type { SavedView, Viewer } from './store.ts';
+export type { Viewer } from './store.ts';
 export { removeViewsOf, viewsOf } from './store.ts';
 
 /** How many views a person may have, on one page and in all. */
