@@ -1,5 +1,5 @@
-// The position of large cities, to suggest that of a server: name, country, latitude, longitude, the
-// largest first. From the populated places of Natural Earth (public domain).
+// Large cities, the largest first: name, country, latitude, longitude. From the populated places of
+// Natural Earth (public domain).
 export const cityList = `
 Tokyo;JP;35.69;139.75
 Mumbai;IN;19.02;72.86
