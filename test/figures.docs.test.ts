@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { connectionCaps, mostAccepted } from '../agent/src/connection_caps.ts';
 import { clientNetworks } from '../kit/src/client_networks.ts';
+import { longestView, maxViews } from '../server/src/saved_views/saved_views.ts';
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -123,6 +124,9 @@ const nextRequestSeconds = of(engine, 'next_request_ms');
 
 /** The figures of each row of limits.md in their order, from the code. */
 const limits: Record<string, readonly number[]> = {
+  'saved views of lists in the console': [
+    ...[maxViews.page, maxViews.all, longestView.name, longestView.query],
+  ],
   'connections to a node with an accepted request': [caps.all, 65_536],
   '… of one account': [ofAll(caps.account)],
   '… of one user': [ofAll(caps.user)],
