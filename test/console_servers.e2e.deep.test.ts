@@ -246,13 +246,15 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
       return outcome.textContent();
     };
     await visit.field('Page').fill(`${t.facts.proxy.origin}/`);
-    expect(await ask()).toMatch(/^AllowedIt counts as \S+: its address is on the IP authlist\./);
+    expect(await ask()).toMatch(
+      /^AllowedThe connection counts as \S+: its address is on the IP authlist\./,
+    );
     expect(await outcome.textContent()).toMatch(/took \d+ ms and arrived from there\.\s*$/);
     await visit.field('Connection from').fill('192.0.2.99');
     expect(await ask()).toMatch(/This address is not on an IP authlist.*Add 192\.0\.2\.99$/);
     await visit.choose('By token');
     await visit.field('User').selectOption('former');
-    expect(await ask()).toMatch(/^DeniedThe user is inactive\. It counts as former\./);
+    expect(await ask()).toMatch(/^DeniedThe user is inactive\. The connection counts as former\./);
     await visit.field('Connection from').fill('somewhere');
     await card.getByRole('button', { name: 'Test' }).click();
     expect(await visit.faultOf('Connection from')).toMatch(/address/);

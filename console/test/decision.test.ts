@@ -19,7 +19,7 @@ describe('a decision', () => {
       [
         'good',
         'Allowed',
-        'It counts as alice: its address is on the IP authlist. Websites see 198.51.100.1. A test request through the exit took 41 ms and arrived from there.',
+        'The connection counts as alice: its address is on the IP authlist. Websites see 198.51.100.1. A test request through the exit took 41 ms and arrived from there.',
         undefined,
       ],
     ],
@@ -29,7 +29,7 @@ describe('a decision', () => {
       [
         'warn',
         'Allowed',
-        'It counts as alice: the user name and token are valid. Websites see 198.51.100.1. A test request through the exit took 41 ms, but arrived from 192.0.2.1.',
+        'The connection counts as alice: the user name and token are valid. Websites see 198.51.100.1. A test request through the exit took 41 ms, but arrived from 192.0.2.1.',
         undefined,
       ],
     ],
@@ -39,7 +39,7 @@ describe('a decision', () => {
       [
         'warn',
         'Allowed',
-        'It counts as alice: its address is on the IP authlist. Websites see 198.51.100.1. A custom DNS entry sends it to 203.0.113.9. A test request through the exit failed: no answer within 3 seconds.',
+        'The connection counts as alice: its address is on the IP authlist. Websites see 198.51.100.1. A custom DNS entry sends it to 203.0.113.9. A test request through the exit failed: no answer within 3 seconds.',
         undefined,
       ],
     ],
@@ -63,7 +63,7 @@ describe('a decision', () => {
       [
         'bad',
         'Denied',
-        'The usage limit of the contract is reached. It counts as alice.',
+        'The usage limit of the contract is reached. The connection counts as alice.',
         '/usage',
       ],
     ],

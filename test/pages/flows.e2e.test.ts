@@ -58,9 +58,11 @@ describe('a flow of the console', () => {
   test('a change of the connection takes the decision away', async () => {
     await t.open(paths.server('fra1', 'test'));
     await t.press(['Test']);
-    await t.visit.sees('It counts as alice');
+    await t.visit.sees('The connection counts as alice');
     await t.visit.field('Page').fill('https://other.example/');
-    await expect.poll(() => t.visit.page.getByText('It counts as alice').count()).toBe(0);
+    await expect
+      .poll(() => t.visit.page.getByText('The connection counts as alice').count())
+      .toBe(0);
     expect(t.visit.page.url()).toContain('page=https%3A%2F%2Fother.example%2F');
     expect(t.takeFaults()).toEqual([]);
   });
@@ -75,6 +77,45 @@ describe('a flow of the console', () => {
     await t.visit.link('Who lists 203.0.113.7').click();
     await t.visit.heading('Addresses').waitFor();
     expect(await t.visit.field('Address or network').inputValue()).toBe('203.0.113.7');
+    expect(t.takeFaults()).toEqual([]);
+  });
+
+  test('an address that no account lists leads an operator to a test from it', async () => {
+    t.fake.answer('GET /admin/addresses', {
+      body: { network: '203.0.113.9', authlist: [], overrides: [], exits: [], more: [] },
+    });
+    await t.open(`${paths.operator.addresses}?ip=203.0.113.9`);
+    await t.visit.link('Test a connection from 203.0.113.9').click();
+    await t.visit.heading('Connection test').waitFor();
+    expect(await t.visit.field('Connection from').inputValue()).toBe('203.0.113.9');
+    expect(t.takeFaults()).toEqual([]);
+  });
+
+  test('the page of the authlist says whether the own address is on it, and adds it', async () => {
+    t.fake.answer('GET /console/address', { body: { ip: '203.0.113.9', entry: null } });
+    await t.open(paths.authlist);
+    await t.visit.sees('Your address, 203.0.113.9, is not on the IP authlist.');
+    await t.press(['Add 203.0.113.9']);
+    expect(await t.visit.field('Address').inputValue()).toBe('203.0.113.9');
+    expect(t.takeFaults()).toEqual([]);
+  });
+
+  test('a change of many expiries warns of the entries that it shortens', async () => {
+    await t.open(paths.authlist);
+    await t.press(['Select all rows shown', 'Change expiry …']);
+    const warning = t.visit.page.getByText('would end earlier than now');
+    await warning.waitFor();
+    await t.visit.field('Expires').selectOption({ label: 'At a date and time …' });
+    await t.visit.field('Date and time').fill('2100-01-01 00:00');
+    await expect.poll(() => warning.count()).toBe(0);
+    expect(t.takeFaults()).toEqual([]);
+  });
+
+  test('the problems of a node are above its charts', async () => {
+    await t.open(paths.operator.node(1));
+    await t.visit.heading('Over time').waitFor();
+    const titles = await t.visit.page.locator('main h2').allInnerTexts();
+    expect(titles.slice(0, 3)).toEqual(['Status', 'Problems', 'Over time']);
     expect(t.takeFaults()).toEqual([]);
   });
 

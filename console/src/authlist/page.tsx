@@ -11,6 +11,7 @@ import { Removals } from '../forms/remove_all.tsx';
 import { SuggestUser } from '../forms/suggest_user.tsx';
 import { Button, Empty, Page } from '../ui/ui.ts';
 import { type AuthlistEntry, AuthlistForm } from './form.tsx';
+import { OwnAddress } from './own_address.tsx';
 import { PasteAddresses } from './paste.tsx';
 import { AuthlistTable } from './table.tsx';
 
@@ -24,7 +25,7 @@ const states = {
 };
 
 export function AuthlistPage() {
-  const { account, flags, readOnlyReason, base } = useScope();
+  const { account, flags, readOnlyReason, base, isOperator } = useScope();
   const [user, setUser] = useAddressState('user');
   const list = useFilteredList('console_list_authlist', {
     ...{ key: 'id', sorts, sort: '-id', states, more: { user }, base },
@@ -81,6 +82,7 @@ export function AuthlistPage() {
         bar={<ManyBar list="authlist" {...{ chosen, selection, open }} />}
         {...{ list }}
       >
+        {!isOperator && <OwnAddress onList />}
         <ProofNote rows={rows} />
         <AuthlistTable
           {...table}

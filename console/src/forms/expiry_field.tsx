@@ -1,14 +1,20 @@
 // The field for an expiry: a choice such as "8 hours", or an exact date and time, with the result.
 import { useState } from 'preact/hooks';
-import { dateTime, fromNow } from '../format.ts';
+import { count, dateTime, fromNow } from '../format.ts';
 import { now } from '../now.ts';
 import { DateField, SelectField, textOf } from '../ui/ui.ts';
 import { expiryFrom, keep, lifetimes, localText, usualLifetime, zoneAt } from './expiry.ts';
 
 const exact = 'exact';
 
-/** `current`: the present expiry in epoch seconds, which can be kept unless it has passed. */
-export function ExpiryField({ current }: { current?: number }) {
+interface ExpiryFieldProps {
+  /** The present expiry in epoch seconds, which can be kept unless it has passed. */
+  current?: number;
+  /** The expiries of several entries: the field says how many of them it shortens. */
+  replaced?: readonly number[];
+}
+
+export function ExpiryField({ current, replaced = [] }: ExpiryFieldProps) {
   const canKeep = current !== undefined && current > now.value;
   const [choice, setChoice] = useState<string>(canKeep ? keep : usualLifetime);
   const isExact = choice === exact;
@@ -32,7 +38,18 @@ export function ExpiryField({ current }: { current?: number }) {
         hint={!isExact && expiry !== undefined && `${inWords(expiry)}.`}
       />
       {isExact && <ExactField label="Date and time" value={text} onInput={setText} />}
+      <Shortened of={replaced} by={isExact ? expiryFrom(text, now.value) : expiry} />
     </>
+  );
+}
+
+function Shortened({ of: all, by }: { of: readonly number[]; by: number | undefined }) {
+  const shortened = all.filter((expiry) => by !== undefined && by < expiry).length;
+  if (shortened === 0) return null;
+  return (
+    <p class="banner notice" role="status">
+      {shortened} of {count(all.length, 'entry', 'entries')} would end earlier than now.
+    </p>
   );
 }
 

@@ -111,7 +111,7 @@ function ExtendMany({ list, chosen, selection, onClose }: ManyProps) {
       onSubmit={change}
       onClose={onClose}
     >
-      <ExpiryField />
+      <ExpiryField replaced={chosen.map(({ expiry }) => expiry)} />
     </FormDialog>
   );
 }

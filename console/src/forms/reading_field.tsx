@@ -11,16 +11,19 @@ interface ReadingFieldProps {
   error: unknown;
   /** The value that is selected already; undefined: the form cannot be sent yet. */
   known: string | undefined;
+  /** Whether the form needs a value; a filter doesn’t. */
+  required?: boolean;
 }
 
-export function ReadingField({ label, name, what, error, known: value }: ReadingFieldProps) {
+export function ReadingField(props: ReadingFieldProps) {
+  const { label, name, what, error, known: value, required = true } = props;
   const state = error ? `Couldn’t load ${what}.` : `Loading ${what} …`;
   return (
     <SelectField
       label={label}
       name={name}
       value={value ?? ''}
-      required
+      required={required}
       options={[value === undefined ? { value: '', text: state } : { value, text: value }]}
       hint={error ? `${state} ${explain(error).sentence}` : value !== undefined && state}
     />

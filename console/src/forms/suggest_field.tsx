@@ -58,8 +58,13 @@ export function SuggestField(props: SuggestProps) {
   useEffect(() => setText(value), [value]);
   const id = useId();
   if (!first.options) {
+    const canBeEmpty = !required && others.some((choice) => choice.value === '');
     return (
-      <ReadingField {...{ label, name, what }} error={first.error} known={value || undefined} />
+      <ReadingField
+        {...{ label, name, what, required: !canBeEmpty }}
+        error={first.error}
+        known={value || undefined}
+      />
     );
   }
   const error = first.error ?? matching.error;

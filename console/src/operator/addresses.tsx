@@ -52,7 +52,13 @@ function Found({ ip }: { ip: string }) {
         <>
           <List title="On authlists" hasMore={more.includes('authlist')}>
             {authlist.length === 0 ? (
-              <Empty title={`No account lists ${network}.`} />
+              <Empty
+                title={`No account lists ${network}.`}
+                action={isAddress(ip) && <TestFrom ip={ip} />}
+              >
+                {isAddress(ip) &&
+                  'Servers refuse connections from it that have no proxy access token. To add it, open the account’s IP authlist.'}
+              </Empty>
             ) : (
               <Table
                 compact
@@ -88,6 +94,15 @@ function Found({ ip }: { ip: string }) {
         </>
       )}
     </Loaded>
+  );
+}
+
+/** The connection test, from the address. */
+function TestFrom({ ip }: { ip: string }) {
+  return (
+    <Link class="button" href={addressOf(paths.operator.test, { from: ip })}>
+      Test a connection from {ip}
+    </Link>
   );
 }
 

@@ -109,7 +109,6 @@ function Known({ node }: { node: Node }) {
           ]}
         />
       </Card>
-      <HistoryCard node={node.id} isOnline={node.live} />
       <Card title="Problems" note="From its last report.">
         {faults.length === 0 ? (
           <p class="note">None.</p>
@@ -122,6 +121,7 @@ function Known({ node }: { node: Node }) {
           />
         )}
       </Card>
+      <HistoryCard node={node.id} isOnline={node.live} />
     </>
   );
 }

@@ -219,6 +219,7 @@ function UndrainNode({ node: { id, name, server }, onClose }: NodeDialogProps) {
     <FormDialog
       title={`Undrain ${name} of ${server}?`}
       verb={`Undrain ${name}`}
+      kind="primary"
       onClose={onClose}
       onSubmit={async () => {
         await change('admin_change_node', { path: { id }, body: { drained: false } });

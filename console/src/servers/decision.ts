@@ -41,7 +41,7 @@ export function readDecision(decision: Decision): ReadDecision {
   const [tone, title] = titles[verdict];
   const remedy = remedies[reason];
   if (verdict !== 'allow') {
-    const whose = user === undefined ? '' : ` It counts as ${user}.`;
+    const whose = user === undefined ? '' : ` The connection counts as ${user}.`;
     return { tone, title, sentences: [`${sentence(message)}${whose}`], ...(remedy && { remedy }) };
   }
   const ground = grounds[reason];
@@ -49,7 +49,7 @@ export function readDecision(decision: Decision): ReadDecision {
     tone: checked && !cameThrough(decision) ? 'warn' : tone,
     title,
     sentences: [
-      `It counts as ${user}${ground ? `: ${ground}` : ''}.`,
+      `The connection counts as ${user}${ground ? `: ${ground}` : ''}.`,
       `Websites see ${exit_ip}.`,
       ...(dial === undefined ? [] : [`A custom DNS entry sends it to ${dial}.`]),
       ...(checked ? [ofCheck(decision)] : ['This node is too old to send a test request.']),

@@ -174,10 +174,14 @@ function NoServers({ filters: { view, clear, change }, isNone }: NoServersProps)
   return (
     <Empty
       title={`No servers on ${contract} yet`}
-      action={<Button onClick={() => change({ view: 'others' })}>See the network</Button>}
+      action={
+        <Button onClick={() => change({ view: 'others' })}>
+          {flags.admin ? 'Add servers' : 'See the network'}
+        </Button>
+      }
     >
       {flags.admin
-        ? 'Add servers from the network. You can use their exit IPs at once.'
+        ? 'Add servers from the network. Their exit IPs work at once.'
         : 'An admin of your account can add servers from the network.'}
     </Empty>
   );

@@ -1,23 +1,8 @@
 // Settings to copy for one server: select the exit IP, the sign-in and the program.
 import { useState } from 'preact/hooks';
-import { Link } from 'wouter-preact';
 import { useAddressStates } from '../address.ts';
-import { useReadIn } from '../api/reading.ts';
-import { useScope } from '../api/scope.ts';
-import { AuthlistForm } from '../authlist/form.tsx';
-import { dateTime } from '../format.ts';
-import { paths } from '../paths.ts';
-import {
-  Button,
-  Card,
-  CheckField,
-  Choice,
-  Copy,
-  isOneOf,
-  SelectField,
-  TextField,
-  Unread,
-} from '../ui/ui.ts';
+import { OwnAddress } from '../authlist/own_address.tsx';
+import { Card, CheckField, Choice, Copy, isOneOf, SelectField, TextField } from '../ui/ui.ts';
 import type { Through } from './curl.ts';
 import { type OwnServer, portsOf, type State, unserved } from './rows.ts';
 import { type Program, programs } from './settings.ts';
@@ -121,38 +106,5 @@ export function ReadySettings({ server }: { server: OwnServer }) {
         {note && <p class="note">{note}</p>}
       </div>
     </Card>
-  );
-}
-
-/** Whether the user's own address is on the authlist, and a button to add it. */
-function OwnAddress() {
-  const [isAdding, setAdding] = useState(false);
-  const scope = useScope();
-  const ownAddress = useReadIn(scope, 'get_address', {});
-  if (!ownAddress.data) {
-    return (
-      <>
-        <p class="note">No password. The address must be on the IP authlist.</p>
-        <Unread of={ownAddress} what="your address" />
-      </>
-    );
-  }
-  const { ip, entry } = ownAddress.data;
-  return (
-    <div class="row">
-      <p class="note" role="status">
-        {entry
-          ? `Your address, ${ip}, is on the IP authlist for ${entry.user} until ${dateTime(entry.expiry)}: no password is needed.`
-          : `Your address, ${ip}, is not on the IP authlist${scope.flags.admin ? '' : ' for you'}.`}
-      </p>
-      {entry ? (
-        <Link href={paths.authlist}>IP authlist</Link>
-      ) : (
-        <Button icon="plus" disabledReason={scope.readOnlyReason} onClick={() => setAdding(true)}>
-          Add {ip}
-        </Button>
-      )}
-      {isAdding && <AuthlistForm ip={ip} onClose={() => setAdding(false)} />}
-    </div>
   );
 }

@@ -21,7 +21,7 @@ export function InviteDialog({ user, isNew = false, onClose }: InviteDialogProps
   const { name, sign_in } = user;
   const title = isNew ? `${name} was added` : `Invite ${name}`;
   const proxiesWork = isNew && (
-    <p>To sign in here, {name} needs an invitation. Proxies work without one.</p>
+    <p>To sign in to the console, {name} needs an invitation. Proxies work without one.</p>
   );
   if (lacksPassword(scope)) {
     return (
@@ -60,8 +60,8 @@ export function InviteDialog({ user, isNew = false, onClose }: InviteDialogProps
     >
       {proxiesWork}
       <p>
-        You get a link to pass on. Within 7 days, it lets one person set the password of{' '}
-        <strong>{name}</strong> and is signed in.
+        You get a link to pass on. It works once, within 7 days: the person who opens it sets the
+        password of <strong>{name}</strong> and is signed in.
       </p>
       {sign_in.invited_until !== null && (
         <p class="banner notice">

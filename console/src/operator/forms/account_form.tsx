@@ -55,8 +55,8 @@ export function NewAccountDialog({ onClose, onDone }: NewAccountDialogProps) {
           onDone={done}
         >
           <p class="note">
-            For people: add a user with the admin flag on the account’s page, and send an
-            invitation.
+            Next, on the account’s page: add servers, then add a user with the admin permission and
+            send an invitation to the console.
           </p>
         </ShownOnce>
       </Dialog>
