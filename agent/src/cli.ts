@@ -135,7 +135,7 @@ function showStatus(status: Status, forPeople: boolean): Shown {
     value: status,
     parts: [
       { record: facts, columns },
-      ...(checks.length > 0 ? [{ rows: checks, columns: checkColumns }] : []),
+      ...(checks.length > 0 ? [{ rows: checks, columns: checkColumns, empty: undefined }] : []),
       ...(status.faults.length > 0 ? [faultsPart(status.faults, forPeople)] : []),
     ],
   };
@@ -145,7 +145,7 @@ function showStatus(status: Status, forPeople: boolean): Shown {
 function faultsPart(faults: Status['faults'], forPeople: boolean): Part {
   if (!forPeople) {
     const rows = faults.map((fault) => ({ what: 'fault', ...fault }));
-    return { rows, columns: ['what', 'kind', 'since', 'message'] };
+    return { rows, columns: ['what', 'kind', 'since', 'message'], empty: undefined };
   }
   const lines = faults.map(
     ({ kind, message, since }) => `fault  ${kind}  since ${timeInWords(since)}  ${message}\n`,

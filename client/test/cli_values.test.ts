@@ -7,6 +7,8 @@ import { isSameAddress } from '../src/cli/values.ts';
 
 const start = Date.UTC(2027, 0, 31, 12) / 1000;
 
+const empty = { of: 'rows' };
+
 test('a span is of seconds, minutes or hours, and a day at most', () => {
   expect(['30', '30s', '5min', '24h'].map(span)).toEqual([30, 30, 300, 86_400]);
   for (const text of ['', '0', '25h', '1d', '-1', '1.5s']) {
@@ -33,24 +35,26 @@ describe('what a server says', () => {
   ];
 
   test('is aligned, with units, for people', () => {
-    expect(textOf({ rows, columns }, true)).toBe(
+    expect(textOf({ rows, columns, empty }, true)).toBe(
       'NAME    AT                    SIZE\nZürich  2027-01-31 12:00Z  1.50 TB\na       -                      0 B\n',
     );
-    expect(textOf({ rows: [], columns }, true)).toBe('none\n');
+    expect(textOf({ rows: [], columns, empty }, true)).toBe('No rows.\n');
   });
 
   test('is plain numbers between tabs for pipes', () => {
-    expect(textOf({ rows, columns }, false)).toBe(`Zürich\t${start}\t1500000000000\na\t0\t0\n`);
-    expect(textOf({ rows: [], columns }, false)).toBe('');
+    expect(textOf({ rows, columns, empty }, false)).toBe(
+      `Zürich\t${start}\t1500000000000\na\t0\t0\n`,
+    );
+    expect(textOf({ rows: [], columns, empty }, false)).toBe('');
   });
 
   test('cannot steer the terminal, nor break a line', () => {
     const name = 'a\x1b[2J\tb\nc';
-    expect(textOf({ rows: [{ name }], columns: [['name', 'name']] }, false)).toBe(
+    expect(textOf({ rows: [{ name }], columns: [['name', 'name']], empty }, false)).toBe(
       'a\\x1b[2J\\x09b\\x0ac\n',
     );
-    expect(textOf({ rows: [{ name: [name] }], columns: [['name', 'name', 'list']] }, true)).toBe(
-      'NAME\na\\x1b[2J\\x09b\\x0ac\n',
-    );
+    expect(
+      textOf({ rows: [{ name: [name] }], columns: [['name', 'name', 'list']], empty }, true),
+    ).toBe('NAME\na\\x1b[2J\\x09b\\x0ac\n');
   });
 });

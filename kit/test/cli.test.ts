@@ -18,7 +18,7 @@ import { canonicalAddress, parseNetworks } from '../src/address.ts';
 import { commandsOf, optionsOf, type Program } from '../src/cli/command.ts';
 import { candidates } from '../src/cli/completion.ts';
 import { helpOf, overview } from '../src/cli/help.ts';
-import { type Column, print, table, textOf } from '../src/cli/output.ts';
+import { type Column, narrowed, print, screenOf, table, textOf } from '../src/cli/output.ts';
 import { findCommand, parse } from '../src/cli/parse.ts';
 import * as values from '../src/cli/values.ts';
 import { wrapped } from '../src/cli/wrapped.ts';
@@ -38,6 +38,8 @@ import {
   wrongNetworks,
   wrongTimes,
 } from './cli_cases.ts';
+
+const empty = { of: 'rows' };
 
 describe('values for people', () => {
   test.each(bytesInWords)('%i bytes', (count, words) => {
@@ -98,20 +100,43 @@ test('a list has a header in capitals for people, none for pipes; cells are esca
     { name: 'a', words: ['x\x1b', 'y'], on: true, size: 999_999 },
     { name: 'longer', words: [], on: false, size: null },
   ];
-  expect(textOf({ rows, columns }, true)).toBe(
+  expect(textOf({ rows, columns, empty }, true)).toBe(
     'NAME    WORDS    ON      SIZE\na       x\\x1b,y  yes  1.00 MB\nlonger  -        no         -\n',
   );
-  expect(textOf({ rows, columns }, false)).toBe('a\tx\\x1b,y\tyes\t999999\nlonger\t\tno\t\n');
-  expect([textOf({ rows: [], columns }, true), textOf({ rows: [], columns }, false)]).toEqual([
-    'none\n',
-    '',
-  ]);
+  expect(textOf({ rows, columns, empty }, false)).toBe(
+    'a\tx\\x1b,y\tyes\t999999\nlonger\t\tno\t\n',
+  );
+  expect([
+    textOf({ rows: [], columns, empty }, true),
+    textOf({ rows: [], columns, empty }, false),
+  ]).toEqual(['No rows.\n', '']);
 });
 
-test('an empty list says what to do next', () => {
-  const [part] = table([], ['name'], 'No servers yet. Next: exitward server add').parts;
-  const shown = part ? textOf(part, true) : '';
-  expect(shown).toBe('No servers yet. Next: exitward server add\n');
+describe('an empty list', () => {
+  const users = { of: 'users', next: 'exw users add' };
+  const list = { name: 'users list', list: true, arguments: undefined } as const;
+  const options = {
+    name: { summary: 'only this one', value: '<text>', read: String, filter: true },
+    sort: { summary: 'by what', value: '<column>', read: String },
+  } as const;
+  /** The screen after these words. */
+  const after = (...words: string[]) =>
+    screenOf(narrowed(table([], ['name'], users), parse(list, options, words)?.filters ?? []));
+
+  test('says what there is none of, and what to do next', () => {
+    expect(after()).toBe('No users. Next: exw users add\n');
+    expect(after('--sort', 'name')).toBe('No users. Next: exw users add\n');
+  });
+
+  test('after a filter says that none match, and names the filter', () => {
+    expect(after('--name', 'bob', '--sort', 'name')).toBe('No users match --name bob.\n');
+    expect(after('--name=bob b\x1b')).toBe('No users match --name "bob b\\u001b".\n');
+  });
+
+  test('prints nothing where a sentence says it, and nothing in a pipe', () => {
+    expect(screenOf(table([], ['name'], undefined))).toBe('');
+    expect(textOf({ rows: [], columns: ['name'], empty: users }, false)).toBe('');
+  });
 });
 
 test('numbers are under each other, with three digits of each size', () => {
@@ -121,7 +146,7 @@ test('numbers are under each other, with three digits of each size', () => {
     { id: 10, size: 35_800_000_000, name: 'b' },
     { id: 101, size: 12, name: 'c' },
   ];
-  expect(textOf({ rows, columns }, true)).toBe(
+  expect(textOf({ rows, columns, empty }, true)).toBe(
     [' ID     SIZE  NAME', '  9  2.90 GB  a', ' 10  35.8 GB  b', '101     12 B  c', ''].join('\n'),
   );
 });
@@ -129,7 +154,7 @@ test('numbers are under each other, with three digits of each size', () => {
 describe('a list on a narrow terminal', () => {
   const columns: Column[] = ['name', 'city', ['status', 'status', 'state'], 'country'];
   const rows = [{ name: 'fra1', city: 'Frankfurt', status: 'crit', country: 'DE' }];
-  const at = (width: number) => textOf({ rows, columns }, true, width);
+  const at = (width: number) => textOf({ rows, columns, empty }, true, width);
 
   test('is as wide as it, and names the columns that it leaves out: the state is the last to go', () => {
     expect(at(32)).toBe('NAME  CITY       STATUS  COUNTRY\nfra1  Frankfurt  crit    DE\n');
@@ -142,14 +167,14 @@ describe('a list on a narrow terminal', () => {
 
   test('has no column without a value', () => {
     const none = [{ ...rows[0], city: null }];
-    const shown = textOf({ rows: none, columns }, true, 80);
+    const shown = textOf({ rows: none, columns, empty }, true, 80);
     expect(shown).toBe('NAME  STATUS  COUNTRY\nfra1  crit    DE\n');
-    expect(textOf({ rows: none, columns }, true)).toContain('CITY');
+    expect(textOf({ rows: none, columns, empty }, true)).toContain('CITY');
   });
 
   test('shows a column that fits when a wider one has been left out', () => {
     const all: Column[] = ['name', 'city', 'country', ['status', 'status', 'state']];
-    expect(textOf({ rows, columns: all }, true, 22)).toBe(
+    expect(textOf({ rows, columns: all, empty }, true, 22)).toBe(
       'NAME  COUNTRY  STATUS\nfra1  DE       crit\n--wide shows also: CITY\n',
     );
   });
@@ -169,7 +194,8 @@ describe('a list on a narrow terminal', () => {
       action: 'user.add',
       target: 'alice',
     };
-    const within = (width: number) => textOf({ rows: [record], columns: audit }, true, width);
+    const within = (width: number) =>
+      textOf({ rows: [record], columns: audit, empty }, true, width);
     expect(within(32)).toBe(
       'ID  ACCOUNT  ACTION    TARGET\n 1  acme     user.add  alice\n--wide shows also: FROM\n',
     );
@@ -180,6 +206,7 @@ describe('a list on a narrow terminal', () => {
     const table = {
       rows: [{ name: 'a long name of a server' }],
       columns: [['name', 'name']] as const,
+      empty,
     };
     expect(textOf(table, true, 12)).toBe('NAME\na long name…\n');
     expect(textOf(table, false, 12)).toBe('a long name of a server\n');
@@ -269,6 +296,25 @@ describe.each(programs.map((program) => [program.name, program] as const))('%s',
         expect.arrayContaining(flags),
       ]);
     }
+  });
+
+  test('names every filter of a list when nothing matches', () => {
+    const lists = commands.filter(({ list }) => list);
+    const filters = lists.flatMap(({ name, options = {} }) =>
+      Object.entries(options)
+        .filter(
+          ([, { summary, value }]) => value && /^(only|of these|with this|that)\b/.test(summary),
+        )
+        .map(([option, { filter }]) => ({ name, option, filter })),
+    );
+    expect(filters.filter(({ filter }) => !filter)).toEqual([]);
+  });
+
+  test('prints JSON of each record and list, when --json is given', () => {
+    const withoutJson = commands
+      .filter((command) => !optionsOf(program, command).json)
+      .map(({ name }) => name);
+    expect(withoutJson).toEqual(commands.filter(({ serves }) => serves).map(({ name }) => name));
   });
 
   test('completes its nouns, their verbs and the options of each command', async () => {

@@ -7,6 +7,8 @@ import { list } from '../../kit/src/cli/values.ts';
 import { countsInWords, statusesInWords } from '../src/cli/columns.ts';
 import { lifetime, size, sizeOrNone } from '../src/cli/values.ts';
 
+const empty = { of: 'rows' };
+
 describe('sizes', () => {
   test.each([
     ['0', 0],
@@ -59,7 +61,7 @@ describe('what is shown', () => {
   ];
 
   test('people see aligned columns with words', () => {
-    expect(textOf({ rows, columns }, true)).toBe(
+    expect(textOf({ rows, columns, empty }, true)).toBe(
       [
         'NAME      LIMIT  SEEN               LIVE',
         'a       1.25 TB  2027-01-15 08:00Z  yes',
@@ -68,13 +70,16 @@ describe('what is shown', () => {
         '',
       ].join('\n'),
     );
-    expect(textOf({ rows: [], columns }, true)).toBe('none\n');
+    expect(textOf({ rows: [], columns, empty }, true)).toBe('No rows.\n');
   });
 
   test('counts are reported by name, without what there is none of', () => {
     const exits = [{ ok: 3, warn: 0, crit: 1 }, { ok: 0 }];
     const all = exits.map((counts) => ({ counts }));
-    const shown = textOf({ rows: all, columns: [['health', 'counts', countsInWords]] }, false);
+    const shown = textOf(
+      { rows: all, columns: [['health', 'counts', countsInWords]], empty },
+      false,
+    );
     expect(shown).toBe('3 ok, 1 crit\n-\n');
   });
 
@@ -82,24 +87,24 @@ describe('what is shown', () => {
     const rows = [{ vpn: [{ service: 'vpn-ikev2', status: 'ok' }] }, { vpn: [] }];
     rows[0]?.vpn.push({ service: 'vpn-ikev1', status: 'crit' });
     const columns = [['VPN', 'vpn', statusesInWords]] as const;
-    expect(textOf({ rows, columns }, false)).toBe('vpn-ikev2 ok,vpn-ikev1 crit\n\n');
-    expect(textOf({ rows, columns }, true)).toBe('VPN\nvpn-ikev2 ok, vpn-ikev1 crit\n-\n');
+    expect(textOf({ rows, columns, empty }, false)).toBe('vpn-ikev2 ok,vpn-ikev1 crit\n\n');
+    expect(textOf({ rows, columns, empty }, true)).toBe('VPN\nvpn-ikev2 ok, vpn-ikev1 crit\n-\n');
   });
 
   test('programs see tabs and plain numbers', () => {
-    expect(textOf({ rows, columns }, false)).toBe(
+    expect(textOf({ rows, columns, empty }, false)).toBe(
       'a\t1250000000000\t1800000000\tyes\nlonger\t999\t0\tno\nbare\t\t\t\n',
     );
-    expect(textOf({ rows: [], columns }, false)).toBe('');
+    expect(textOf({ rows: [], columns, empty }, false)).toBe('');
   });
 
   test('whatever the text, a row stays one line with as many cells', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (name) => {
-        const line = textOf({ rows: [{ name }], columns }, false);
+        const line = textOf({ rows: [{ name }], columns, empty }, false);
         expect(line.split('\n')).toHaveLength(2);
         expect(line.split('\t')).toHaveLength(columns.length);
-        expect(textOf({ rows: [{ name }], columns }, true).split('\n')).toHaveLength(3);
+        expect(textOf({ rows: [{ name }], columns, empty }, true).split('\n')).toHaveLength(3);
       }),
     );
   });

@@ -91,11 +91,18 @@ export const contract = command({
             ['30 days', 'usage.last_30_days', 'bytes'],
             ['limit', 'usage.limit', 'bytes'],
           ],
+          empty: noServers,
         },
       ],
     };
   },
 });
+
+/** Of a contract. */
+export const noServers = {
+  of: 'servers on the contract',
+  next: 'your provider adds them',
+};
 
 export const servers = command({
   name: 'servers',
@@ -103,13 +110,17 @@ export const servers = command({
   summary: 'list every server of the network, on the contract or not',
   run: async (_given, session) => {
     const { client } = await session.account();
-    return table(await client.servers.list({ detail: ['location'] }), [
-      'hostname',
-      ['city', 'location.city'],
-      ['country', 'location.country'],
-      ['exit IPs', 'ip_count'],
-      ['services', 'services', 'list'],
-    ]);
+    return table(
+      await client.servers.list({ detail: ['location'] }),
+      [
+        'hostname',
+        ['city', 'location.city'],
+        ['country', 'location.country'],
+        ['exit IPs', 'ip_count'],
+        ['services', 'services', 'list'],
+      ],
+      { of: 'servers', next: 'your provider adds them' },
+    );
   },
 });
 
@@ -119,15 +130,19 @@ export const users = command({
   summary: 'list the active users (current variant)',
   run: async (_given, session) => {
     const { client } = await session.account();
-    return table(await client.users.list(), [
-      'id',
-      'name',
-      'display_name',
-      ['proxy', 'flags.proxy'],
-      ['billing', 'flags.billing'],
-      ['admin', 'flags.admin'],
-      'token_version',
-    ]);
+    return table(
+      await client.users.list(),
+      [
+        'id',
+        'name',
+        'display_name',
+        ['proxy', 'flags.proxy'],
+        ['billing', 'flags.billing'],
+        ['admin', 'flags.admin'],
+        'token_version',
+      ],
+      { of: 'active users', next: 'your administrator adds them in the console' },
+    );
   },
 });
 

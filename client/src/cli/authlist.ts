@@ -137,7 +137,8 @@ async function addList(
     );
   }
   const summary = `${counted(fresh.length, 'address', 'addresses')} to list, for ${users(fresh)}; ${listed} listed already, which stay as they are.`;
-  if (given['dry-run']) return { ...table(fresh, columnsToAdd), sentence: `Would be: ${summary}` };
+  if (given['dry-run'])
+    return { ...table(fresh, columnsToAdd, undefined), sentence: `Would be: ${summary}` };
   notify(summary);
   const added: AuthlistEntry[] = [];
   for (let at = 0; at < fresh.length; at += parallelRequests) {
@@ -155,7 +156,7 @@ async function addList(
       throw new Failure(`${batch[first]?.ip}: ${(refusal.reason as Error).message} ${outcome}.`);
     }
   }
-  return { ...table(added, columns), sentence: `Listed: ${added.length}.` };
+  return { ...table(added, columns, undefined), sentence: `Listed: ${added.length}.` };
 }
 
 const columnsToAdd: Column[] = columns.filter((column) =>
@@ -217,16 +218,20 @@ const listAll = command({
   list: true,
   summary: 'list the addresses that need no password',
   options: {
-    ip: { summary: 'with this address, or a part of it', value: '<text>', read: String },
-    user: { known: 'users', summary: 'of these users', value: '<names>', read: list },
+    ip: {
+      filter: true,
+      summary: 'with this address, or a part of it',
+      value: '<text>',
+      read: String,
+    },
+    user: { filter: true, known: 'users', summary: 'of these users', value: '<names>', read: list },
   },
   run: async ({ options: { ip, user } }, session) => {
     const { client } = await session.account();
-    return table(
-      await client.authlist.list(given({ ip, user })),
-      columns,
-      'No addresses. Next: exw authlist add',
-    );
+    return table(await client.authlist.list(given({ ip, user })), columns, {
+      of: 'addresses',
+      next: 'exw authlist add',
+    });
   },
 });
 
@@ -326,7 +331,7 @@ entry expires after five times --every. An address that was listed before is lef
 /** As JSON a line for each entry, since there is no end at which to close a list. */
 function showListed(entry: AuthlistEntry, isJson: boolean): void {
   if (isJson) process.stdout.write(`${jsonText(entry, 0)}\n`);
-  else print(table([entry], columns), false);
+  else print(table([entry], columns, undefined), false);
 }
 
 export const authlistCommands: readonly Command[] = [add, listAll, change, remove, clear, watch];

@@ -40,10 +40,15 @@ export const connections = command({
   summary: 'list open connections by user, address and exit IP, the most first',
   options: {
     ...personOptions,
-    of: { summary: 'only those of this user', value: '<name>', read: String },
-    address: { summary: 'only those from this address', value: '<ip>', read: address },
-    exit: { summary: 'only those to this exit IP', value: '<ip>', read: address },
-    server: { summary: 'only those of this server', value: '<name>', read: String },
+    of: { filter: true, summary: 'only those of this user', value: '<name>', read: String },
+    address: {
+      filter: true,
+      summary: 'only those from this address',
+      value: '<ip>',
+      read: address,
+    },
+    exit: { filter: true, summary: 'only those to this exit IP', value: '<ip>', read: address },
+    server: { filter: true, summary: 'only those of this server', value: '<name>', read: String },
   },
   notes: `${personNotes}\nWithout the admin flag you see your own connections.`,
   run: async (given, session): Promise<Shown> => {
@@ -57,7 +62,10 @@ export const connections = command({
     );
     const sentence = lackOf(value);
     return {
-      ...{ value, parts: [{ rows: value.connections, columns }] },
+      ...{
+        value,
+        parts: [{ rows: value.connections, columns, empty: { of: 'open connections' } }],
+      },
       ...(sentence === undefined ? {} : { sentence }),
     };
   },

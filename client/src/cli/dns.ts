@@ -71,16 +71,21 @@ const listAll = command({
   list: true,
   summary: 'list the entries, those that have expired within 30 days included',
   options: {
-    server: { known: 'servers', summary: 'of these servers', value: '<names>', read: list },
-    ip: { summary: 'that lead to this address', value: '<ip>', read: address },
+    server: {
+      filter: true,
+      known: 'servers',
+      summary: 'of these servers',
+      value: '<names>',
+      read: list,
+    },
+    ip: { filter: true, summary: 'that lead to this address', value: '<ip>', read: address },
   },
   run: async ({ options: { server, ip } }, session) => {
     const { client } = await session.account();
-    return table(
-      await client.overrides.list(given({ server, ip })),
-      columns,
-      'No custom DNS entries. Next: exw dns add',
-    );
+    return table(await client.overrides.list(given({ server, ip })), columns, {
+      of: 'custom DNS entries',
+      next: 'exw dns add',
+    });
   },
 });
 

@@ -270,7 +270,7 @@ const remediesFor = (user: string): Record<string, string> => ({
 function partOf(findings: readonly Finding[], forPeople: boolean): Part {
   if (!forPeople) {
     const columns = ['state', 'name', 'sentence', 'remedy'].map((name) => [name, name] as const);
-    return { rows: findings, columns };
+    return { rows: findings, columns, empty: undefined };
   }
   const wide = Math.max(...findings.map(({ name }) => name.length));
   const lines = findings.flatMap(({ state, name, sentence, remedy }) => [

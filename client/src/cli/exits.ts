@@ -216,7 +216,13 @@ export const exits = command({
   list: true,
   summary: 'list the exit IPs of the servers on the contract, with the port that leads to each',
   options: {
-    server: { known: 'servers', summary: 'of these servers alone', value: '<names>', read: list },
+    server: {
+      filter: true,
+      known: 'servers',
+      summary: 'of these servers alone',
+      value: '<names>',
+      read: list,
+    },
     format: {
       summary: 'url: http://host:port; txt: host:port; csv, with a header; json',
       value: '<name>',
@@ -231,7 +237,8 @@ export const exits = command({
     const account = await session.account();
     const servers = await proxyServers(account, options.server, options.service);
     const rows = rowsOf(servers, await withBasePort(account, options), credentials);
-    if (!options.format) return table(rows, columns);
+    if (!options.format)
+      return table(rows, columns, { of: 'exit IPs on the contract', next: 'exw servers' });
     return { value: rows, parts: [{ text: formats[options.format](rows, credentials) }] };
   },
 });

@@ -5,6 +5,7 @@ import type { Column, Part } from '../../../kit/src/cli/output.ts';
 import { span } from '../../../kit/src/cli/values.ts';
 import { ExitwardError } from '../errors.ts';
 import type { AuthlistEntry, ContractServer, ExitIp } from '../openapi.ts';
+import { noServers } from './account.ts';
 import { command } from './command.ts';
 import { ownAddress } from './own_address.ts';
 import type { Account } from './session.ts';
@@ -77,8 +78,8 @@ export const status = command({
         record: { ...contract, share, address: addressInWords(address) },
         columns: contractColumns,
       },
-      ...(shown.length > 0 ? [{ rows: shown, columns: endingColumns }] : []),
-      { rows, columns: serverColumns },
+      ...(shown.length > 0 ? [{ rows: shown, columns: endingColumns, empty: undefined }] : []),
+      { rows, columns: serverColumns, empty: noServers },
     ];
     const more = endings.length - shown.length;
     return {

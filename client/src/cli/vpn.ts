@@ -145,7 +145,7 @@ The service tells from which address this machine reaches it. That is an exit wh
     const used = exits.find((exit) => exit.used);
     return {
       value: { address, exits },
-      parts: [{ rows: exits, columns: exitColumns }],
+      parts: [{ rows: exits, columns: exitColumns, empty: { of: 'exit IPs with a VPN' } }],
       sentence: used
         ? `This machine leaves by ${used.ip}, an exit of ${used.server}.`
         : `This machine reaches the service from ${address}, which is no exit of these.`,

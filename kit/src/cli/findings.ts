@@ -9,6 +9,7 @@ export function findingsPart(findings: readonly Finding[], forPeople: boolean): 
     return {
       rows: findings.map((finding) => ({ ...finding })),
       columns: ['state', 'name', 'sentence', 'remedy'],
+      empty: undefined,
     };
   const wide = Math.max(...findings.map(({ name }) => name.length));
   const lines = findings.flatMap(({ state, name, sentence, remedy }) => [

@@ -27,6 +27,8 @@ export interface Option {
   read?: Reader<unknown>;
   short?: string;
   required?: true;
+  /** Whether it narrows a list, which names it when nothing matches. */
+  filter?: true;
   /** Whether an empty text is a value: it takes something away. */
   mayBeBlank?: true;
   /** All possible values. */

@@ -22,9 +22,17 @@ type Spelled = readonly [title: string, path: string, kind?: Kind];
 /** A column, spelled out; or the name of a text field that is also the title: `port_base`. */
 export type Column = string | Spelled;
 
+/** Of a list: what it holds, in the plural, and what to do when there are none. */
+export interface Empty {
+  of: string;
+  next?: string | undefined;
+  /** The options that narrowed this list: `--user alice`. */
+  filters?: readonly string[];
+}
+
 export type Part =
-  /** `empty`: what people read when there are no rows, and what to do next. */
-  | { rows: readonly Row[]; columns: readonly Column[]; empty?: string | undefined }
+  /** `empty`: for people, when there are no rows; undefined: a sentence beside it says so. */
+  | { rows: readonly Row[]; columns: readonly Column[]; empty: Empty | undefined }
   | { record: Row; columns: readonly Column[] }
   /** Printed byte for byte; on a terminal with its steering characters escaped. */
   | { text: string };
@@ -64,8 +72,20 @@ export function counted(count: number, singular: string, plural = `${singular}s`
 }
 
 /** A list; `empty` as in a part. */
-export function table(value: readonly Row[], columns: readonly Column[], empty?: string): Shown {
+export function table(
+  value: readonly Row[],
+  columns: readonly Column[],
+  empty: Empty | undefined,
+): Shown {
   return { value, parts: [{ rows: value, columns, empty }] };
+}
+
+/** The same, where these options narrowed its lists: one without rows names them. */
+export function narrowed(shown: Shown, filters: readonly string[]): Shown {
+  const parts = shown.parts.map((part) =>
+    'rows' in part && part.empty ? { ...part, empty: { ...part.empty, filters } } : part,
+  );
+  return { ...shown, parts };
 }
 
 /** One record, a line for each field. */
@@ -97,7 +117,10 @@ export function print(shown: Shown, json = false, width?: number): void {
 
 /** All parts as a person reads them. */
 export function screenOf({ parts }: Shown, width?: number): string {
-  return parts.map((part) => textOf(part, true, width)).join('\n');
+  return parts
+    .map((part) => textOf(part, true, width))
+    .filter(Boolean)
+    .join('\n');
 }
 
 /** A part as a person reads it on a terminal, or as lines for a pipe. */
@@ -113,7 +136,15 @@ export function textOf(part: Part, forPeople: boolean, width = Number.POSITIVE_I
   if (!forPeople) {
     return separated(part.rows.map((row) => columns.map((column) => cell(row, column, false))));
   }
-  return part.rows.length === 0 ? `${part.empty ?? 'none'}\n` : tableOf(columns, part.rows, width);
+  return part.rows.length === 0 ? emptyInWords(part.empty) : tableOf(columns, part.rows, width);
+}
+
+/** `No users. Next: exw …`; of a list that was narrowed `No users match --name alice.` */
+function emptyInWords(empty: Empty | undefined): string {
+  if (!empty) return '';
+  const { of, next, filters = [] } = empty;
+  if (filters.length > 0) return `No ${of} match ${visible(filters.join(' '))}.\n`;
+  return `No ${of}.${next ? ` Next: ${next}` : ''}\n`;
 }
 
 /** A line for each field, with its name in bold. */

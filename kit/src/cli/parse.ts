@@ -1,5 +1,6 @@
 // Reads a command line against the table of commands.
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { quoted } from '../quoted.ts';
 import { similar } from '../similar.ts';
 import type { Command, Given } from './command.ts';
 import { UsageFault } from './failures.ts';
@@ -21,6 +22,8 @@ export interface Parsed {
     OptionValues<typeof helpOption & typeof jsonOption & typeof ofLists & typeof unasked>
   > &
     Record<string, unknown>;
+  /** The filters as they were written: `--user alice`. */
+  filters: string[];
 }
 
 /** The command that these words begin with, and the words after it. */
@@ -57,6 +60,9 @@ export function parse(
   return {
     given: { arguments: readArguments(command, words), options: read },
     common: read as unknown as Parsed['common'],
+    filters: Object.entries(values)
+      .filter(([name]) => options[name]?.filter)
+      .map(([name, text]) => `--${name} ${/\s/.test(String(text)) ? quoted(String(text)) : text}`),
   };
 }
 

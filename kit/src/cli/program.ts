@@ -5,7 +5,7 @@ import { type Command, commandsOf, type Noun, optionsOf, type Program } from './
 import { candidates, nextWords } from './completion.ts';
 import { UsageFault } from './failures.ts';
 import { helpOf, overview } from './help.ts';
-import { notify, print, printDocument, screenOf } from './output.ts';
+import { narrowed, notify, print, printDocument, screenOf } from './output.ts';
 import { findCommand, type Parsed, parse } from './parse.ts';
 import { confirmed } from './question.ts';
 import { usualEverySeconds, watch } from './watch.ts';
@@ -56,7 +56,7 @@ async function runCommand<Session>(
 ): Promise<number> {
   const parsed = parse(command, optionsOf(program, command), rest);
   if (!parsed) return succeedWith(helpOf(program, command));
-  const { given, common } = parsed;
+  const { given, common, filters } = parsed;
   const session = program.open(common);
   if (!command.reportsSettings) notify(...program.unknownSettings(session));
   const question = common.yes ? undefined : await command.question?.(given, session);
@@ -65,13 +65,18 @@ async function runCommand<Session>(
   const outcome = await command.run(given, session);
   if (typeof outcome === 'number') return outcome;
   if ('pieces' in outcome) await printDocument(outcome);
-  else print(outcome, common.json, command.list && !common.wide ? terminalWidth() : undefined);
+  else
+    print(
+      narrowed(outcome, filters),
+      common.json,
+      command.list && !common.wide ? terminalWidth() : undefined,
+    );
   return ('code' in outcome ? outcome.code : undefined) ?? 0;
 }
 
 /** Errors: a usage fault off a terminal, where nothing can be drawn in place. */
 async function watchCommand<Session>(
-  { given, common }: Parsed,
+  { given, common, filters }: Parsed,
   command: Command<Session>,
   session: Session,
 ): Promise<never> {
@@ -81,7 +86,7 @@ async function watchCommand<Session>(
   const render = async () => {
     const outcome = await command.run(given, session);
     return typeof outcome === 'object' && 'parts' in outcome
-      ? screenOf(outcome, terminalWidth())
+      ? screenOf(narrowed(outcome, filters), terminalWidth())
       : '';
   };
   return watch(render, common.every ?? usualEverySeconds);

@@ -66,7 +66,10 @@ export const accountNoun = nounOf('account', 'accounts and their contracts', [
     usage: 'list',
     list: true,
     summary: 'list all accounts',
-    run: listAt('/accounts?limit=1000', shown, 'No accounts. Next: exitward account create <name>'),
+    run: listAt('/accounts?limit=1000', shown, {
+      of: 'accounts',
+      next: 'exitward account create <name>',
+    }),
   },
   {
     usage: 'show <account>',
@@ -167,7 +170,7 @@ export const undoNoun = nounOf('undo', 'undo a "remove all" of an account, for s
     run: listAt(
       `${account}/removals`,
       [['removal', 'removal_id'], 'list', 'entries', ['at', 'at', 'time']],
-      'Nothing was removed in the last seven days.',
+      { of: 'removals in the last seven days' },
     ),
   },
   undoable('authlist'),

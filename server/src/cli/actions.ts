@@ -1,11 +1,18 @@
 // The actions that most nouns share. `<name>` in a path or sentence stands for that argument.
 
 import { UsageFault } from '../../../kit/src/cli/failures.ts';
-import { type Column, counted, done, record, table } from '../../../kit/src/cli/output.ts';
+import {
+  type Column,
+  counted,
+  done,
+  type Empty,
+  record,
+  table,
+} from '../../../kit/src/cli/output.ts';
 import type { Run } from './command.ts';
 
-/** Lists all entries; `empty`: what there is none of, and what to do next. */
-export function listAt(path: string, columns: readonly Column[], empty?: string): Run {
+/** Lists all entries. */
+export function listAt(path: string, columns: readonly Column[], empty: Empty): Run {
   return async (given, api) => table(await api.list(given.path(path)), columns, empty);
 }
 

@@ -104,8 +104,8 @@ const shown = (plan: Plan): Shown => ({
       changes: change.differences.map(differenceInWords),
     })),
     columns,
+    undefined,
   ),
-  ...(plan.changes.length === 0 ? { parts: [] } : {}),
   value: plan,
   sentence: sentenceOf(plan),
 });

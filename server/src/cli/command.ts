@@ -22,6 +22,8 @@ export interface Verb {
   usage: string;
   summary: string;
   required?: readonly Choice[];
+  /** Options that narrow the list. */
+  filters?: readonly Choice[];
   options?: readonly Choice[];
   /** The question to a person before something is destroyed; `<name>` stands for an argument. */
   question?: string | Ask;
@@ -44,9 +46,9 @@ export function nounOf(noun: string, summary: string, verbs: readonly Verb[]): N
 
 /** A verb, of a noun or on its own. */
 export function commandOf(verb: Verb, noun?: string): Command<Environment> {
-  const { usage, summary, required = [], options = [], question, extent } = verb;
+  const { usage, summary, required = [], filters = [], options = [], question, extent } = verb;
   const [name = '', ...words] = usage.split(' ');
-  const choices = [...required, ...options];
+  const choices = [...required, ...filters, ...options];
   const read = (given: { arguments: object; options: object }) =>
     new Given(given.arguments, given.options, choices);
   return {
@@ -54,8 +56,9 @@ export function commandOf(verb: Verb, noun?: string): Command<Environment> {
     summary,
     arguments: Object.fromEntries(words.map((word) => argumentOf(word, noun))),
     options: Object.fromEntries([
-      ...required.map((choice) => optionOf(choice, true)),
-      ...options.map((choice) => optionOf(choice, false)),
+      ...required.map((choice) => optionOf(choice, { required: true })),
+      ...filters.map((choice) => optionOf(choice, { filter: true })),
+      ...options.map((choice) => optionOf(choice, {})),
     ]),
     ...(verb.list ? { list: verb.list } : {}),
     ...(verb.examples ? { examples: verb.examples } : {}),
@@ -94,7 +97,7 @@ function argumentOf(word: string, noun: string | undefined): [name: string, argu
 /** `-f, --file <file>`, `--by <hour|day>` or `--dry-run`. */
 function optionOf(
   [flags, summary, , parse = String]: Choice,
-  isRequired: boolean,
+  more: Pick<Option, 'required' | 'filter'>,
 ): [name: string, option: Option] {
   const [, short, name = '', value] = /^(?:-(\w), )?--([\w-]+)(?: (<.*>))?$/.exec(flags) ?? [];
   const choices = value?.includes('|') ? value.slice(1, -1).split('|') : undefined;
@@ -105,7 +108,7 @@ function optionOf(
     ...(value ? { value, read: parse } : {}),
     ...(choices ? { choices } : {}),
     ...(listName ? { known: listName } : {}),
-    ...(isRequired ? { required: true as const } : {}),
+    ...more,
     ...(notes.has(name) ? { mayBeBlank: true as const } : {}),
   };
   return [name, option];

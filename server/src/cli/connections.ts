@@ -57,7 +57,7 @@ function notesOn({ rest, total, missing }: OpenConnections): string[] {
 }
 
 function show(value: OpenConnections): Shown {
-  const list = { rows: value.connections, columns };
+  const list = { rows: value.connections, columns, empty: { of: 'open connections' } };
   const notes = notesOn(value);
   // In a pipe there are rows alone.
   if (!process.stdout.isTTY) return { value, parts: [list], sentence: notes.join(' ') };
@@ -69,13 +69,15 @@ export const connectionNoun = nounOf('connection', 'who is connected now', [
     usage: 'list',
     list: true,
     summary: 'list open connections by user, address and exit IP, the most first',
-    options: [
+    filters: [
       ['--account <account>', 'only those of this account', 'account'],
       ['--user <user>', 'only those of this user of the account', 'user'],
       ['--address <ip>', 'only those from this address', 'address'],
       ['--exit <ip>', 'only those to this exit IP', 'exit_ip'],
       ['--server <server>', 'only those of this server', 'server'],
       ['--node <id>', 'only those of this node', 'node', whole],
+    ],
+    options: [
       [
         '--limit <number>',
         'how many groups to list, at most 1000; 100 when omitted',

@@ -21,6 +21,10 @@ const contractColumns: Column[] = [
   ['over', 'over_limit', 'alarm'],
   ['added', 'added_at', 'time'],
 ];
+const noServers = {
+  of: 'servers on the contract',
+  next: 'exitward contract add <account> <servers>',
+};
 const ownLimit: Choice = [
   '--limit <size>',
   'own limit of the server on this contract',
@@ -33,11 +37,7 @@ export const contractNoun = nounOf('contract', 'servers on the contract of an ac
     usage: 'list <account>',
     list: true,
     summary: 'list the servers on a contract',
-    run: listAt(
-      servers,
-      contractColumns,
-      'No servers. Next: exitward contract add <account> <servers>',
-    ),
+    run: listAt(servers, contractColumns, noServers),
   },
   {
     usage: 'add <account> <servers...>',
@@ -67,7 +67,7 @@ export const contractNoun = nounOf('contract', 'servers on the contract of an ac
       const [first] = added;
       return added.length === 1 && first
         ? record(first, contractColumns)
-        : table(added, contractColumns);
+        : table(added, contractColumns, noServers);
     },
   },
   {
@@ -130,7 +130,10 @@ export const portSchemeNoun = nounOf('port-scheme', 'ports that lead to exit IPs
         ...counts,
       }));
       return {
-        ...table(rows, ['name', ['bases', 'bases', 'list'], 'accounts', 'servers']),
+        ...table(rows, ['name', ['bases', 'bases', 'list'], 'accounts', 'servers'], {
+          of: 'port schemes',
+          next: 'exitward port-scheme add <name> <bases>',
+        }),
         value,
       };
     },

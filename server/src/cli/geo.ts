@@ -15,7 +15,7 @@ export const geoNoun = nounOf('geo', 'where geo-IP providers see the exit IPs', 
     usage: 'list',
     list: true,
     summary: 'list what each provider says of each exit IP',
-    options: [
+    filters: [
       ['--server <server>', 'only the exit IPs of this one', 'server'],
       ['--status <ok|warn|crit>', 'only this status', 'status'],
     ],
@@ -35,6 +35,10 @@ export const geoNoun = nounOf('geo', 'where geo-IP providers see the exit IPs', 
           'distance_km',
           ['checked', 'status_time', 'time'],
         ],
+        {
+          of: 'looked up exit IPs',
+          next: 'exitward geo check, with a file of a geo-IP provider in place',
+        },
       );
     },
   },
@@ -43,14 +47,11 @@ export const geoNoun = nounOf('geo', 'where geo-IP providers see the exit IPs', 
     summary: 'look all exit IPs up now, with changed files, and count what was found',
     run: async (_given, api) => {
       const value = await api.post<Outcome>('/geo/check');
-      const shown = table(value.providers, [
-        'provider',
-        'ok',
-        'warn',
-        'crit',
-        'no_record',
-        'unreadable',
-      ]);
+      const columns = ['provider', 'ok', 'warn', 'crit', 'no_record', 'unreadable'];
+      const shown = table(value.providers, columns, {
+        of: 'geo-IP providers',
+        next: 'set EXITWARD_GEOIP to their files, and restart the server',
+      });
       const sentence = `Looked up ${value.exit_ips} exit IPs; ${value.written} statuses were written.`;
       return { ...shown, value, sentence };
     },

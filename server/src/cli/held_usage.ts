@@ -1,7 +1,7 @@
 // exitward held-usage …: usage reports above what a machine can carry, for an operator to accept or
 // discard.
 
-import { record, table } from '../../../kit/src/cli/output.ts';
+import { type Column, record, table } from '../../../kit/src/cli/output.ts';
 import { removeAt } from './actions.ts';
 import type { Row } from './columns.ts';
 import { nounOf } from './command.ts';
@@ -10,6 +10,20 @@ interface Sum {
   account: string;
   bytes: number;
 }
+
+const heldColumns: Column[] = [
+  'id',
+  'node_id',
+  'node',
+  'server',
+  ['received', 'received_at', 'time'],
+  ['bytes', 'bytes', 'bytes'],
+  ['plausible', 'plausible_bytes', 'bytes'],
+  ['from', 'oldest_at', 'time'],
+  ['to', 'newest_at', 'time'],
+  ['accounts', 'account_count'],
+  ['most of', 'of', 'list'],
+];
 
 export const heldUsageNoun = nounOf('held-usage', 'usage beyond what a node can have carried', [
   {
@@ -22,19 +36,7 @@ export const heldUsageNoun = nounOf('held-usage', 'usage beyond what a node can 
         ...batch,
         of: batch.accounts.map(({ account, bytes }) => `${account}:${bytes}`),
       }));
-      const shown = table(rows, [
-        'id',
-        'node_id',
-        'node',
-        'server',
-        ['received', 'received_at', 'time'],
-        ['bytes', 'bytes', 'bytes'],
-        ['plausible', 'plausible_bytes', 'bytes'],
-        ['from', 'oldest_at', 'time'],
-        ['to', 'newest_at', 'time'],
-        ['accounts', 'account_count'],
-        ['most of', 'of', 'list'],
-      ]);
+      const shown = table(rows, heldColumns, { of: 'held batches' });
       return { ...shown, value };
     },
   },

@@ -60,7 +60,7 @@ export const inventoryNoun = nounOf('inventory', 'the whole network from one fil
       ];
       const sentence = countsInWords(counts, value.dry_run);
       const columns: Column[] = ['what', ['server', 'name'], ['fields', 'fields', 'list']];
-      return { ...table(rows, columns), value, sentence };
+      return { ...table(rows, columns, undefined), value, sentence };
     },
   },
   {

@@ -20,15 +20,18 @@ function verbs(list: 'authlist' | 'overrides', columns: Column[], filters: Choic
       usage: 'list <account>',
       list: true,
       summary: 'list the entries of an account, or those that fit',
-      options: [
+      filters: [
         ['--search <text>', 'only entries that hold this text, in a note too', 'search'],
         ...filters,
         ['--ends-before <time>', 'only entries that end before', 'ends_before', time],
-        ['--sort <column>', 'what they are sorted by: id, ip, expiry, …', 'sort'],
       ],
+      options: [['--sort <column>', 'what they are sorted by: id, ip, expiry, …', 'sort']],
       run: async (given, api) => {
         const page = given.query() === '' ? '' : `${given.query()}&limit=1000`;
-        return table(await api.list(`${given.path(path)}${page}`), columns, 'No entries.');
+        return table(await api.list(`${given.path(path)}${page}`), columns, {
+          of: listEntries,
+          next: list === 'authlist' ? 'exitward authlist add <account> <ip> <user>' : undefined,
+        });
       },
     },
     {
@@ -83,7 +86,11 @@ const find: Verb = {
       value[list].map((row): Row => ({ list, ...row })),
     );
     const sentence = `There is more of ${more.join(' and ')} in ${network}; ask for a smaller network.`;
-    return { ...table(rows, usesColumns), value, ...(more.length > 0 ? { sentence } : {}) };
+    return {
+      ...table(rows, usesColumns, { of: `uses of ${network}` }),
+      value,
+      ...(more.length > 0 ? { sentence } : {}),
+    };
   },
 };
 const usesColumns: Column[] = [
@@ -152,7 +159,11 @@ const importLines: Verb = {
     const body = { addresses, user: given.word('user'), ...given.fields, dry_run };
     const value = await api.post<Imported>(given.path('/accounts/<account>/authlist/add'), body);
     const sentence = `${dry_run ? 'Would add' : 'Added'} ${value.added} of ${value.lines.length}.`;
-    return { ...table(value.lines, ['line', 'ip', 'outcome', 'message']), value, sentence };
+    return {
+      ...table(value.lines, ['line', 'ip', 'outcome', 'message'], undefined),
+      value,
+      sentence,
+    };
   },
 };
 
@@ -217,7 +228,7 @@ const show: Verb = {
       value,
       parts: [
         { record: shown, columns: [...overrideColumns, ['nodes', 'progress']] },
-        { rows: value.nodes, columns: nodes },
+        { rows: value.nodes, columns: nodes, empty: undefined },
       ],
     };
   },

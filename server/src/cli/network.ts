@@ -51,10 +51,14 @@ export const statusVerb: Verb = {
     const parts = [...shown.parts];
     if (value.database.fault !== null) parts.push(...record(value, [databaseFault]).parts);
     if (tls) {
-      parts.push({ rows: [{ ...tls, names: tls.names.join(', ') }], columns: certificateColumns });
+      parts.push({
+        rows: [{ ...tls, names: tls.names.join(', ') }],
+        columns: certificateColumns,
+        empty: undefined,
+      });
     }
     if (backups) parts.push(...record(backups, backupFields).parts);
-    if (geoip.length > 0) parts.push({ rows: geoip, columns: geoipColumns });
+    if (geoip.length > 0) parts.push({ rows: geoip, columns: geoipColumns, empty: undefined });
     return { ...shown, parts };
   },
 };
@@ -110,9 +114,8 @@ export const usageVerb: Verb = {
   list: true,
   summary:
     'traffic of all accounts in their billing periods, or of one by hour, day, server or user',
-  options: [
+  filters: [
     ['--account <account>', 'only this one, in detail'],
-    ['--by <hour|day|server|user>', 'with --account: what the rows are; day when omitted', 'by'],
     [
       '--from <time>',
       'with --account: from when on; the billing period when omitted',
@@ -121,26 +124,33 @@ export const usageVerb: Verb = {
     ],
     ['--to <time>', 'with --account: until when; now when omitted', 'to', time],
   ],
+  options: [
+    ['--by <hour|day|server|user>', 'with --account: what the rows are; day when omitted', 'by'],
+  ],
   examples: ['exitward usage', 'exitward usage --account acme --by server --from 2027-01-01'],
   run: async (given, api): Promise<Shown> => {
     if (!given.has('account')) {
       const [ofAccount] = ['by', 'from', 'to'].filter((option) => given.has(option));
       if (ofAccount) throw new UsageFault(`--${ofAccount}: expected with --account`);
-      return table(await api.list('/usage?limit=1000'), [
-        'account',
-        ['period from', 'period.start', 'time'],
-        ['to', 'period.end', 'time'],
-        ['usage', 'usage', 'bytes'],
-        ['limit', 'limit', 'bytes'],
-        ['over', 'over_limit', 'alarm'],
-      ]);
+      return table(
+        await api.list('/usage?limit=1000'),
+        [
+          'account',
+          ['period from', 'period.start', 'time'],
+          ['to', 'period.end', 'time'],
+          ['usage', 'usage', 'bytes'],
+          ['limit', 'limit', 'bytes'],
+          ['over', 'over_limit', 'alarm'],
+        ],
+        { of: 'accounts', next: 'exitward account create <name>' },
+      );
     }
     const path = given.path('/accounts/<account>/usage') + given.query();
     const value = await api.get<{ by: string; rows: Row[] }>(path);
     const { by } = value;
     const isTime = by === 'hour' || by === 'day';
     const columns: Column[] = [[by, by, isTime ? 'time' : 'text'], ...bytes];
-    return { value, parts: [{ rows: value.rows, columns }] };
+    return { value, parts: [{ rows: value.rows, columns, empty: { of: 'usage records' } }] };
   },
 };
 
@@ -148,7 +158,7 @@ export const historyVerb: Verb = {
   usage: 'history',
   list: true,
   summary: 'traffic, connections, rejections, lag and faults over time',
-  options: [
+  filters: [
     ['--server <server>', 'only the nodes of this server', 'server'],
     ['--node <id>', 'only this node', 'node'],
     [
@@ -180,7 +190,7 @@ export const historyVerb: Verb = {
       ['faults', 'faults_peak'],
       ['rejected', 'rejected', 'list'],
     ];
-    return { value, parts: [{ rows, columns }] };
+    return { value, parts: [{ rows, columns, empty: { of: 'measurements' } }] };
   },
 };
 
@@ -188,7 +198,7 @@ export const auditVerb: Verb = {
   usage: 'audit',
   list: true,
   summary: 'the audit log, newest first, or what is searched for in it',
-  options: [
+  filters: [
     ['--search <words>', 'only entries with each of these words in what they show', 'search'],
     ['--actor <name>', 'only by this user, token, node or job: alice or acme/alice', 'actor'],
     ['--action <names>', 'only these actions or kinds: authlist.remove,override', 'action'],
@@ -196,8 +206,8 @@ export const auditVerb: Verb = {
     ['--since <time>', 'only from then on: 2027-01-31, 2h or 7d ago', 'since', past],
     ['--until <time>', 'only before that: 2027-01-31, 2h or 7d ago', 'until', past],
     ['--before <id>', 'only entries older than this one', 'before', whole],
-    ['--limit <count>', 'how many; 100 when omitted', 'limit', whole],
   ],
+  options: [['--limit <count>', 'how many; 100 when omitted', 'limit', whole]],
   run: async (given, api) => {
     const limit = (given.option('limit') as number | undefined) ?? 100;
     const query = new URLSearchParams(given.query());
@@ -210,16 +220,20 @@ export const auditVerb: Verb = {
       const text = wrapped(auditInWords(records, width >= 100), width);
       return { value: records, parts: [{ text: text + more }] };
     }
-    return table(records, [
-      'id',
-      ['at', 'at', 'time'],
-      ['kind', 'actor_kind', 'detail'],
-      ['who', 'actor'],
-      ['from', 'address', 'detail'],
-      'account',
-      ['action', 'action', 'event'],
-      ['target', 'target', 'event'],
-    ]);
+    return table(
+      records,
+      [
+        'id',
+        ['at', 'at', 'time'],
+        ['kind', 'actor_kind', 'detail'],
+        ['who', 'actor'],
+        ['from', 'address', 'detail'],
+        'account',
+        ['action', 'action', 'event'],
+        ['target', 'target', 'event'],
+      ],
+      { of: 'audit entries' },
+    );
   },
 };
 

@@ -37,7 +37,7 @@ function showNode(value: Row): Shown {
     certificateEnds,
     ['most a second', 'max_bytes_per_second', 'bytes'],
   ]);
-  const faults = { rows: value.faults as Row[], columns: faultColumns };
+  const faults = { rows: value.faults as Row[], columns: faultColumns, empty: { of: 'problems' } };
   return { ...shown, parts: [...shown.parts, faults] };
 }
 
@@ -72,11 +72,10 @@ export const nodeNoun = nounOf('node', 'machines that serve', [
     usage: 'list',
     list: true,
     summary: 'list nodes with how far behind they are',
-    run: listAt(
-      '/nodes',
-      [...summaryColumns, ...openNow, ['faults', 'faults', kindsInWords]],
-      'No nodes. Next: exitward node invite <server>',
-    ),
+    run: listAt('/nodes', [...summaryColumns, ...openNow, ['faults', 'faults', kindsInWords]], {
+      of: 'nodes',
+      next: 'exitward node invite <server>',
+    }),
   },
   {
     usage: 'show <id>',
@@ -127,11 +126,10 @@ export const nodeNoun = nounOf('node', 'machines that serve', [
     usage: 'invites',
     list: true,
     summary: 'list the invitations that can still be used',
-    run: listAt(
-      '/invites',
-      ['id', 'server', expiry],
-      'No open invitations. Next: exitward node invite <server>',
-    ),
+    run: listAt('/invites', ['id', 'server', expiry], {
+      of: 'open invitations',
+      next: 'exitward node invite <server>',
+    }),
   },
   {
     usage: 'uninvite <id>',

@@ -19,7 +19,10 @@ const { commands, ...noun } = nounOf('operator-token', 'who may operate this net
     usage: 'list',
     list: true,
     summary: 'list operator tokens',
-    run: listAt('/tokens', ['id', 'name', created, lastUsed]),
+    run: listAt('/tokens', ['id', 'name', created, lastUsed], {
+      of: 'operator tokens',
+      next: 'exitward operator-token create <name>',
+    }),
   },
   {
     usage: 'revoke <id>',

@@ -53,9 +53,11 @@ const portSchemes: Choice = [
   list,
 ];
 
+const noExits = { of: 'exit IPs', next: 'exitward exit add <server> <ip>' };
+
 function showServer(value: Row, sentence?: string): Shown {
   const shown = record(value, detailColumns, sentence);
-  const exitIps = { rows: value.exit_ips as Row[], columns: exitColumns };
+  const exitIps = { rows: value.exit_ips as Row[], columns: exitColumns, empty: noExits };
   return { ...shown, parts: [...shown.parts, exitIps] };
 }
 
@@ -64,7 +66,10 @@ export const serverNoun = nounOf('server', 'servers of the network', [
     usage: 'list',
     list: true,
     summary: 'list the servers of the network',
-    run: listAt('/servers', listed, 'No servers. Next: exitward server add <name>'),
+    run: listAt('/servers', listed, {
+      of: 'servers',
+      next: 'exitward server add <name>',
+    }),
   },
   {
     usage: 'show <server>',

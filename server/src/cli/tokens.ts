@@ -14,7 +14,10 @@ export const tokenNoun = nounOf('token', 'API tokens of an account', [
     usage: 'list <account>',
     list: true,
     summary: 'list the API tokens of an account',
-    run: listAt(tokens, columns, 'No API tokens. Next: exitward token create <account> <name>'),
+    run: listAt(tokens, columns, {
+      of: 'API tokens',
+      next: 'exitward token create <account> <name>',
+    }),
   },
   {
     usage: 'create <account> <name>',

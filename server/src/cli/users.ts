@@ -51,7 +51,10 @@ export const userNoun = nounOf('user', 'users of an account', [
     usage: 'list <account>',
     list: true,
     summary: 'list the users of an account',
-    run: listAt(users, columns, 'No users. Next: exitward user add <account> <name>'),
+    run: listAt(users, columns, {
+      of: 'users',
+      next: 'exitward user add <account> <name>',
+    }),
   },
   {
     usage: 'add <account> <name>',
