@@ -64,7 +64,6 @@ export {
   openConnections,
   purgeWatches,
   reportConnections,
-  type WatchFilter,
 } from './watches.ts';
 
 const nodesVersion = 'nodes version';
