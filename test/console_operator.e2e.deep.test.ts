@@ -262,11 +262,11 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     await expect.poll(() => visit.page.getByRole('rowheader').count()).toBe(2);
     await visit.field('Select all rows shown').check();
     await visit.button('Set services …').click();
-    await visit.field('vpn-ikev2').check();
+    await visit.field('IKEv2 VPN').check();
     await expectAccessible(visit, 'the services of many servers');
     await visit.button('Set them on 2 servers').click();
     await visit.toast('2 servers now: proxy, vpn-ikev2.').waitFor();
-    await visit.row('spare2').getByText('proxy, vpn-ikev2').waitFor();
+    await visit.row('spare2').getByText('HTTP, VPN').waitFor();
     const [used] = (await t.operator.get(`/accounts/${account}/servers`)).body;
     const gone = async () => (await t.operator.get('/servers/spare1')).status;
     await visit.go('/operator/servers');

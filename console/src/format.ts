@@ -24,10 +24,10 @@ export function bitRate(bits: number): string {
   return `${bytes(bits).replace(/B$/, 'bit')}/s`;
 }
 
-/** 0.1234 -> "12 %". */
+/** 0.1234 -> "12%". */
 export function percent(share: number): string {
   const value = share * 100;
-  if (value > 0 && value < 1) return '< 1 %';
+  if (value > 0 && value < 1) return '<1%';
   return `${Math.round(value)}%`;
 }
 

@@ -1,7 +1,7 @@
 // The columns of a table: which are shown in the room that there is, and by choice.
 import { describe, expect, test } from 'vitest';
 import { columnBytes } from '../src/format.ts';
-import { columnsIn, isWanted, withColumn } from '../src/ui/columns.ts';
+import { columnsIn, isWanted, withColumn, wordOf } from '../src/ui/columns.ts';
 
 const columns = [
   { heading: 'Address', names: true, needs: 10 },
@@ -51,4 +51,11 @@ test('amounts in a column have their digits in the same places', () => {
   expect([0, 600, 2_900_000_000, 3_580_000_000, 12e9, 999_999].map(columnBytes)).toEqual([
     ...['0 B', '600 B', '2.90 GB', '3.58 GB', '12.0 GB', '1.00 MB'],
   ]);
+});
+
+test('on a phone a figure has a word before it: its own, or its heading, where names keep capitals', () => {
+  expect(wordOf({ heading: 'This period', numeric: true, word: 'used' })).toBe('used');
+  expect(wordOf({ heading: 'Port base', numeric: true })).toBe('port base');
+  expect(wordOf({ heading: 'HTTP', numeric: true })).toBe('HTTP');
+  expect(wordOf({ heading: 'Note' })).toBeUndefined();
 });

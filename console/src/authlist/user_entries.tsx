@@ -40,7 +40,7 @@ export function UserEntries({ user, note }: UserEntriesProps) {
                   names: true,
                 },
                 {
-                  heading: 'Ends',
+                  heading: 'Expires',
                   numeric: true,
                   cell: ({ expiry }) => <Until at={expiry} />,
                 },

@@ -136,6 +136,7 @@ const rowIn = (part: 'authlist' | 'dns', { account, ip }: OfAccount) =>
 const ipColumn = { heading: 'Address', cell: ({ ip }: { ip: string }) => <code>{ip}</code> };
 const expiryColumn = {
   heading: 'Expires',
+  word: 'expires',
   cell: ({ expiry }: { expiry: number }) => <Until at={expiry} />,
 };
 

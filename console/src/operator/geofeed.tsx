@@ -65,13 +65,14 @@ function Feed({ status: { geofeed } }: { status: Status }) {
     <Card title="Geofeed" note="Each exit IP with its country and city (RFC 8805).">
       {geofeed === null ? (
         <p>
-          It is not published. With <code>EXITWARD_GEOFEED=public</code> everybody can fetch it at{' '}
+          It isn’t published. With <code>EXITWARD_GEOFEED=public</code> anyone can fetch it at{' '}
           <code>/geofeed.csv</code> of the account API, which is the address to give to providers.
         </p>
       ) : (
-        <p>
-          Providers fetch it at <Copy text={geofeed} what="the address of the geofeed" />.
-        </p>
+        <>
+          <p>Give providers this address:</p>
+          <Copy text={geofeed} what="the address of the geofeed" />
+        </>
       )}
     </Card>
   );
@@ -150,5 +151,9 @@ const columns: Column<GeoStatus>[] = [
     cell: ({ distance_km }) =>
       distance_km === null ? '' : `${Math.round(distance_km).toLocaleString('en')} km`,
   },
-  { heading: 'Looked up', cell: ({ status_time }) => <Since at={status_time} /> },
+  {
+    heading: 'Looked up',
+    word: 'looked up',
+    cell: ({ status_time }) => <Since at={status_time} />,
+  },
 ];

@@ -57,7 +57,11 @@ const columns: Column<Held>[] = [
     heading: 'Server',
     cell: ({ server }) => <Link href={paths.operator.server(server)}>{server}</Link>,
   },
-  { heading: 'Received', cell: ({ received_at }) => <Since at={received_at} /> },
+  {
+    heading: 'Received',
+    word: 'received',
+    cell: ({ received_at }) => <Since at={received_at} />,
+  },
   { heading: 'Bytes', numeric: true, cell: (batch) => columnBytes(batch.bytes) },
   { heading: 'Plausible', numeric: true, cell: (batch) => columnBytes(batch.plausible_bytes) },
   {

@@ -9,10 +9,10 @@ import { Card, Loaded } from '../ui/ui.ts';
 import { type Place, placesText, placeText } from './places.ts';
 
 const legend = [
-  { tone: 'good', text: 'nodes online, exit IPs ok' },
-  { tone: 'warn', text: 'a node lags or is offline, or an exit IP is warn' },
-  { tone: 'bad', text: 'no node online, or an exit IP is crit' },
-  { tone: 'neutral', text: 'no node or exit IP yet, or one is unknown' },
+  { tone: 'good', text: 'nodes online, exit IPs healthy' },
+  { tone: 'warn', text: 'a node lags or is offline, or an exit IP is degraded' },
+  { tone: 'bad', text: 'no node online, or an exit IP is down' },
+  { tone: 'neutral', text: 'no node or exit IP yet, or one is not checked' },
 ] as const;
 const worstFirst = ['bad', 'warn', 'neutral', 'good'] as const;
 

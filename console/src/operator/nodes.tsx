@@ -116,6 +116,7 @@ const inviteColumns: Column<Invite>[] = [
   { heading: 'Invitation', cell: ({ id }) => <Badge tone="neutral">{id}</Badge> },
   {
     heading: 'Expires',
+    word: 'expires',
     cell: ({ expiry }) => <UntilWithDate at={expiry} />,
   },
 ];

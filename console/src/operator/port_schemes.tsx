@@ -6,6 +6,7 @@ import { count } from '../format.ts';
 import { FormDialog, OfRecord, useDialog } from '../forms/form_dialog.tsx';
 import { NameField } from '../forms/name_field.tsx';
 import { addressOf, paths } from '../paths.ts';
+import { serviceName } from '../servers/services.ts';
 import { Button, Card, type Column, LinesField, Loaded, Page, Table, textOf } from '../ui/ui.ts';
 
 type Scheme = ResponseOf<'admin_list_port_schemes'>[number];
@@ -65,7 +66,8 @@ const columns: Column<Scheme>[] = [
   { heading: 'Port scheme', names: true, cell: ({ name }) => name },
   {
     heading: 'Ports',
-    cell: ({ bases }) => bases.map(({ base, service }) => `from ${base} ${service}`).join(', '),
+    cell: ({ bases }) =>
+      bases.map(({ base, service }) => `${serviceName(service)} from ${base}`).join(', '),
   },
   {
     heading: 'Accounts',

@@ -5,6 +5,7 @@ import { change, useRead } from '../api/reading.ts';
 import { count, country, dateTime } from '../format.ts';
 import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
 import { addressOf, paths } from '../paths.ts';
+import { servicesText } from '../servers/services.ts';
 import { Badge, Button, Card, DescriptionList, Empty, Icon, Loaded, Page } from '../ui/ui.ts';
 import { InviteNodeDialog } from './forms/node_invite.tsx';
 import { ChangeServerDialog } from './forms/server_form.tsx';
@@ -88,7 +89,7 @@ function Facts({ server, nodes }: { server: Server; nodes: readonly Node[] }) {
         of={[
           ['City', `${server.city}, ${country(server.country)}`],
           ['Position', `${server.latitude}, ${server.longitude}`],
-          ['Services', server.services.join(', ')],
+          ['Services', servicesText(server.services)],
           ['Port schemes', server.port_schemes.join(', ')],
           ['On contracts', count(server.contracts, 'account')],
           ['Added', dateTime(server.created_at)],

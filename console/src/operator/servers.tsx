@@ -13,6 +13,7 @@ import { useSorting, useTypedState } from '../forms/list_state.ts';
 import { Views } from '../forms/views.tsx';
 import { paths } from '../paths.ts';
 import { CountryField } from '../servers/country_field.tsx';
+import { serviceNames, shortServices } from '../servers/services.ts';
 import { health } from '../ui/health.ts';
 import {
   Badge,
@@ -132,6 +133,8 @@ function Servers({ open }: Pick<ReturnType<typeof useDialog>, 'open'>) {
               {...table}
               {...{ columns, sorting }}
               caption="Servers of the network"
+              one="server"
+              many="servers"
               keyOf={({ name }) => name}
               buttons={<ExportMenu name="servers" of={pages} {...{ header, cells }} />}
             />
@@ -173,7 +176,7 @@ function Filters({ of }: { of: ReturnType<typeof useServerFilters> }) {
       <SelectField
         label="Service"
         {...field('service')}
-        options={optionsOf(services, 'All services')}
+        options={optionsIn({ '': 'All services', ...serviceNames })}
       />
       <SelectField
         label="Port scheme"
@@ -241,7 +244,7 @@ const columns: Column<Server>[] = [
     heading: 'Services',
     cut: true,
     rank: 1,
-    cell: ({ services: offered }) => <CutText of={offered.join(', ')} />,
+    cell: ({ services: offered }) => <CutText of={shortServices(offered)} />,
   },
   {
     heading: 'Port schemes',

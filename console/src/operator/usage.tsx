@@ -182,7 +182,11 @@ const columns: Column<AccountUsage>[] = [
     heading: 'State',
     sort: 'share',
     cell: ({ over_limit }) =>
-      over_limit ? <Badge tone="bad">over the limit</Badge> : <Badge tone="good">within</Badge>,
+      over_limit ? (
+        <Badge tone="bad">over the limit</Badge>
+      ) : (
+        <Badge tone="good">within the limit</Badge>
+      ),
   },
   {
     heading: 'Period',

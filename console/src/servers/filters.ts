@@ -2,7 +2,8 @@
 import { useAddressStates } from '../address.ts';
 import { useSorting, useTypedState } from '../forms/list_state.ts';
 import { isOneOf } from '../ui/ui.ts';
-import { services, stateFilters } from './rows.ts';
+import { stateFilters } from './rows.ts';
+import { serviceFilters } from './services.ts';
 
 /** The servers in the list. */
 export const views = { contract: 'On the contract', others: 'Not on it', all: 'All' } as const;
@@ -22,7 +23,7 @@ export function useServerFilters() {
   const { sorting, query: order } = useSorting(sorts, 'name');
   const view: View = isOneOf(views, texts.view) ? texts.view : 'contract';
   const { country, places } = texts;
-  const service = isOneOf(services, texts.service) ? texts.service : undefined;
+  const service = isOneOf(serviceFilters, texts.service) ? texts.service : undefined;
   // Health is known only for servers on the contract.
   const state = view !== 'others' && isOneOf(stateFilters, texts.state) ? texts.state : undefined;
   return {

@@ -19,7 +19,8 @@ import { CountryField } from './country_field.tsx';
 import { type ServerFilters, type View, views } from './filters.ts';
 import { ManyServersBar } from './many.tsx';
 import { chosenName, countsOf, type ServerPlace } from './places.ts';
-import { type NetworkServer, services, stateFilters, summaryOf } from './rows.ts';
+import { type NetworkServer, stateFilters, summaryOf } from './rows.ts';
+import { serviceFilters } from './services.ts';
 import { ServersTable } from './table.tsx';
 
 interface ServerListProps {
@@ -128,7 +129,7 @@ function FilterFields({ places, filters }: FilterFieldsProps) {
         name="service"
         value={filters.service ?? ''}
         onInput={(service) => change({ service })}
-        options={optionsIn({ '': 'Any', ...services })}
+        options={optionsIn({ '': 'Any', ...serviceFilters })}
       />
       {view !== 'others' && (
         <SelectField

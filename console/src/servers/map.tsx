@@ -59,10 +59,10 @@ export function ServerMap({ places: read, filters }: ServerMapProps) {
 }
 
 const legend = [
-  { tone: 'good', text: 'ok' },
-  { tone: 'warn', text: 'warn' },
-  { tone: 'bad', text: 'crit, or not connected' },
-  { tone: 'neutral', text: 'unknown, or no node yet' },
+  { tone: 'good', text: 'healthy' },
+  { tone: 'warn', text: 'degraded' },
+  { tone: 'bad', text: 'down, or not connected' },
+  { tone: 'neutral', text: 'not checked, or no node yet' },
   { tone: 'faint', text: 'not on the contract' },
 ] as const;
 

@@ -12,6 +12,7 @@ import { Button, Card, Empty, isOneOf, Loaded, Meter, Page, Stat } from '../ui/u
 import { AddButton, RemoveDialog } from './change.tsx';
 import { ExitIps } from './exits.tsx';
 import { exitsOf, type NetworkServer, type OwnServer, portsOf } from './rows.ts';
+import { servicesText } from './services.ts';
 import { ServerStatus } from './table.tsx';
 import { testNote } from './test_form.tsx';
 import { Tester } from './tester.tsx';
@@ -138,7 +139,7 @@ function ServerFacts({ server }: { server: OwnServer }) {
           </>
         )}
       </dl>
-      <p class="note">{`Services: ${server.services.join(', ')}.`}</p>
+      <p class="note">{`Services: ${servicesText(server.services)}.`}</p>
     </Card>
   );
 }
@@ -150,7 +151,7 @@ function nodesNote({ all, live }: OwnServer['nodes']): string {
 
 function Other({ row }: { row: NetworkServer }) {
   const { flags } = useScope();
-  const facts = `${count(row.ip_count, 'exit IP')} in ${row.location.city}, with ${row.services.join(', ')}.`;
+  const facts = `${count(row.ip_count, 'exit IP')} in ${row.location.city}, with ${servicesText(row.services)}.`;
   return (
     <Card title="Not on the contract">
       <p>{facts}</p>

@@ -17,9 +17,11 @@ import {
 import { CountryField } from './country_field.tsx';
 import type { ServerPlace } from './places.ts';
 import { type Format, formats, listOfProxies, proxiesOf } from './proxies.ts';
+import { serviceNames } from './services.ts';
 import { SignInChoice, type SignInWay, TokenFields, useToken } from './token.tsx';
 
-const services = optionsIn({ proxy: 'HTTP proxy', 'proxy-https': 'HTTPS proxy (over TLS)' });
+const { proxy, 'proxy-https': overTls } = serviceNames;
+const services = optionsIn({ proxy, 'proxy-https': overTls });
 /** Longer lists are downloaded, not shown in full. */
 const shownLines = 12;
 const serversOfPage = 100;

@@ -37,15 +37,6 @@ export const toneOf: Record<State, Tone> = {
   no_node: 'neutral',
 };
 
-export const services = {
-  proxy: 'HTTP proxy',
-  'proxy-https': 'HTTPS proxy (over TLS)',
-  vpn: 'VPN of any kind',
-  'vpn-ikev2': 'VPN, IKEv2',
-  'vpn-ikev1': 'VPN, IKEv1',
-  'vpn-l2tp': 'VPN, L2TP',
-} as const;
-
 /** The ports of the services that the server offers; the port scheme may have more. */
 export function portsOf({ services }: OwnServer, { ports }: ExitIp): ExitIp['ports'] {
   return ports.filter(({ service }) => services.includes(service));

@@ -2,7 +2,7 @@
 import { Link } from 'wouter-preact';
 import { type Scope, useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
-import { bytes, columnBytes, country } from '../format.ts';
+import { columnBytes, country } from '../format.ts';
 import { CutText } from '../forms/columns.tsx';
 import type { OpenDialog } from '../forms/form_dialog.tsx';
 import { Since } from '../relative_time.tsx';
@@ -19,6 +19,7 @@ import { addServer, RemoveDialog } from './change.tsx';
 import type { View } from './filters.ts';
 import { LimitDialog } from './limit.tsx';
 import { type Exits, type NetworkServer, type OwnServer, summaryOf, toneOf } from './rows.ts';
+import { shortServices } from './services.ts';
 
 interface ServersTableProps extends ListProps<NetworkServer> {
   view: View;
@@ -31,6 +32,8 @@ export function ServersTable({ view, open, ...list }: ServersTableProps) {
     <Table<NetworkServer>
       {...list}
       caption="Servers"
+      one="server"
+      many="servers"
       columns={columnsOf(scope, view)}
       keyOf={({ server }) => server}
       {...(scope.flags.admin ? { actions: (row) => actionsOn(row, scope, open) } : {})}
@@ -98,13 +101,18 @@ function columnsOf({ isOperator, paths }: Scope, view: View): Array<Column<Netwo
 const limitColumns: Array<Column<NetworkServer>> = [
   {
     heading: 'Own limit',
+    numeric: true,
     sort: 'limit_bytes',
     rank: 2,
     word: 'limit',
     cell: ({ own: entry }) =>
       entry && (
         <span class="badges">
-          {entry.limit_bytes === null ? <span class="note">none</span> : bytes(entry.limit_bytes)}
+          {entry.limit_bytes === null ? (
+            <span class="note">none</span>
+          ) : (
+            columnBytes(entry.limit_bytes)
+          )}
           {entry.over_limit && <Badge tone="bad">over the limit</Badge>}
         </span>
       ),
@@ -117,13 +125,6 @@ const limitColumns: Array<Column<NetworkServer>> = [
     cell: ({ own: entry }) => entry && <Since at={entry.added_at} />,
   },
 ];
-
-/** All kinds of VPN are one word here; the server's own page lists them. */
-function shortServices(services: readonly string[]): string {
-  return [
-    ...new Set(services.map((service) => (service.startsWith('vpn') ? 'vpn' : service))),
-  ].join(', ');
-}
 
 export function ServerStatus({ of }: { of: { nodes: OwnServer['nodes']; exits: Exits } }) {
   const { state, text } = summaryOf(of);

@@ -1,5 +1,6 @@
 // The ports of a server that a connection can be tested at; pure.
 import { type OwnServer, portsOf } from './rows.ts';
+import { serviceName } from './services.ts';
 
 export interface TestPort {
   port: number;
@@ -13,7 +14,7 @@ export interface TestPort {
 export const testPorts = (server: OwnServer): TestPort[] =>
   server.ips.flatMap((exit) =>
     portsOf(server, exit).flatMap(({ port, override_port, service }) => [
-      { port, service, text: `${port}: ${service}, exit ${exit.ip}` },
+      { port, service, text: `${port}: ${serviceName(service)}, exit ${exit.ip}` },
       {
         ...{ port: override_port, service, plain: port },
         text: `${override_port}: the same with custom DNS`,

@@ -2,16 +2,13 @@
 import { useState } from 'preact/hooks';
 import { useAddressStates } from '../address.ts';
 import { OwnAddress } from '../authlist/own_address.tsx';
+import { health } from '../ui/health.ts';
 import { Card, CheckField, Choice, Copy, isOneOf, SelectField, TextField } from '../ui/ui.ts';
 import type { Through } from './curl.ts';
 import { type OwnServer, portsOf, type State, unserved } from './rows.ts';
+import { serviceName } from './services.ts';
 import { type Program, programs } from './settings.ts';
 import { SignInChoice, TokenFields, useToken } from './token.tsx';
-
-const proxyNames: Record<string, string> = {
-  proxy: 'HTTP proxy',
-  'proxy-https': 'HTTPS proxy (over TLS)',
-};
 
 const unservedSentences: Partial<Record<State, string>> = {
   no_node: 'This server has no node yet: these settings don’t work.',
@@ -58,7 +55,7 @@ export function ReadySettings({ server }: { server: OwnServer }) {
           onInput={(ip) => change({ ip })}
           options={usable.map((usableExit) => ({
             value: usableExit.ip,
-            text: missing ? usableExit.ip : `${usableExit.ip} (${usableExit.status})`,
+            text: missing ? usableExit.ip : `${usableExit.ip} (${health[usableExit.status]})`,
           }))}
         />
         <SelectField
@@ -68,7 +65,7 @@ export function ReadySettings({ server }: { server: OwnServer }) {
           onInput={(port) => change({ port })}
           options={ports.map((portOption) => ({
             value: offset(portOption.port),
-            text: `${proxyNames[portOption.service] ?? portOption.service}, port ${portOption.port}`,
+            text: `${serviceName(portOption.service)}, port ${portOption.port}`,
           }))}
         />
         <TextField

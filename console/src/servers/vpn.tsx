@@ -3,6 +3,7 @@ import { dateTime } from '../format.ts';
 import { health } from '../ui/health.ts';
 import { Badge, Status } from '../ui/ui.ts';
 import type { ExitIp } from './rows.ts';
+import { serviceName } from './services.ts';
 
 interface VpnServicesProps {
   of: ExitIp['vpn'];
@@ -28,7 +29,7 @@ export function VpnServices({ of, isServed }: VpnServicesProps) {
               title={status_time > 0 ? `Checked ${dateTime(status_time)}` : 'Not checked yet'}
             >
               {at > 0 && ', '}
-              {service}
+              {serviceName(service)}
             </span>
           ))}
         </li>

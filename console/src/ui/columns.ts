@@ -18,7 +18,10 @@ export interface Column<T> {
   needs?: number;
   /** Shown only when it is selected. */
   isExtra?: boolean;
-  /** On a phone: the word before the value, where the value alone is unclear: "expires". */
+  /**
+   * On a phone: the word before the value, where the value alone is unclear: "expires". Figures
+   * always have one: their heading, if no other.
+   */
   word?: string;
   /** The name of the order by this column, if the table can be sorted. */
   sort?: string;
@@ -28,6 +31,16 @@ export interface Column<T> {
 export interface ColumnChoice {
   text: string;
   set: (text: string) => void;
+}
+
+/** The word before the value on a phone; a name or an abbreviation keeps its capitals. */
+export function wordOf({
+  heading,
+  word,
+  numeric,
+}: Omit<Column<never>, 'cell'>): string | undefined {
+  if (word !== undefined || !numeric) return word;
+  return /^[A-Z][a-z]/.test(heading) ? heading[0]?.toLowerCase() + heading.slice(1) : heading;
 }
 
 /** The parts of a column that decide whether it is shown. */

@@ -10,6 +10,7 @@ import {
   gridOf,
   isWanted,
   withColumn,
+  wordOf,
 } from './columns.ts';
 import { Menu, type MenuItem } from './menu.tsx';
 import { AllCheck, RowCheck } from './row_check.tsx';
@@ -139,13 +140,13 @@ export function Table<T>(props: TableProps<T>) {
                 </td>
               )}
               {columns.map((column) => {
-                const { heading, word, cell, names } = column;
+                const { heading, cell, names } = column;
                 const Cell = names ? 'th' : 'td';
                 return (
                   <Cell
                     key={heading}
                     data-heading={heading}
-                    data-word={word}
+                    data-word={wordOf(column)}
                     scope={names ? 'row' : undefined}
                     class={classOf(column)}
                   >

@@ -126,9 +126,13 @@ const columns: Array<Column<OwnSession>> = [
     ),
   },
   { heading: 'Address', cell: ({ address }) => <span class="mono">{address}</span> },
-  { heading: 'Signed in', cell: ({ created_at }) => <Since at={created_at} /> },
-  { heading: 'Last seen', cell: ({ seen_at }) => <Since at={seen_at} /> },
-  { heading: 'Ends', cell: ({ expiry }) => <Until at={expiry} /> },
+  {
+    heading: 'Signed in',
+    word: 'signed in',
+    cell: ({ created_at }) => <Since at={created_at} />,
+  },
+  { heading: 'Last seen', word: 'seen', cell: ({ seen_at }) => <Since at={seen_at} /> },
+  { heading: 'Ends', word: 'ends', cell: ({ expiry }) => <Until at={expiry} /> },
 ];
 
 function EndDialog({ one: ownSession, onClose }: { one: OwnSession; onClose: () => void }) {

@@ -6,6 +6,7 @@ import { count } from '../../format.ts';
 import { FormDialog } from '../../forms/form_dialog.tsx';
 import type { ChosenInBar, ChosenInDialog } from '../../forms/list.ts';
 import { inParts } from '../../forms/parts.ts';
+import { serviceNames, servicesText } from '../../servers/services.ts';
 import { Button, ChosenBar, Loaded, TextField, textOf } from '../../ui/ui.ts';
 import type { Server } from '../states.ts';
 import { Several, services, servicesIn } from './server_form.tsx';
@@ -51,7 +52,7 @@ function SetServices({ chosen, selection, onClose }: ChosenInDialog<Server>) {
           change('admin_change_servers', { body: { servers, services } }),
         );
         selection.setAll(false);
-        return `${what} now: ${services.join(', ')}.`;
+        return `${what} now: ${servicesText(services)}.`;
       }}
     >
       <p>Each of them offers exactly these from then on: {named(namesOf(chosen))}.</p>
@@ -59,6 +60,7 @@ function SetServices({ chosen, selection, onClose }: ChosenInDialog<Server>) {
         legend="Services"
         field="services"
         all={services}
+        names={serviceNames}
         chosen={shared(chosen.map((server) => server.services))}
       />
     </FormDialog>

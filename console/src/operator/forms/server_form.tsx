@@ -4,6 +4,7 @@ import { change, useRead } from '../../api/reading.ts';
 import { differing } from '../../forms/differing.ts';
 import { FormDialog } from '../../forms/form_dialog.tsx';
 import { NameField } from '../../forms/name_field.tsx';
+import { serviceNames } from '../../servers/services.ts';
 import { CheckField, TextField, textOf, Unread } from '../../ui/ui.ts';
 import { PlaceFields } from './place_fields.tsx';
 
@@ -79,6 +80,7 @@ function ServerFields({ of }: { of?: ServerFacts }) {
           legend="Services"
           field="services"
           all={services}
+          names={serviceNames}
           chosen={of?.services ?? ['proxy']}
         />
         <Several legend="Port schemes" field="port_schemes" all={schemes} chosen={present} />
@@ -93,17 +95,19 @@ interface SeveralProps {
   field: string;
   all: readonly string[];
   chosen: readonly string[];
+  /** What stands next to each, if not itself. */
+  names?: Record<string, string>;
 }
 
 /** Checkboxes, any number of which may be checked. */
-export function Several({ legend, field, all, chosen }: SeveralProps) {
+export function Several({ legend, field, all, chosen, names = {} }: SeveralProps) {
   return (
     <fieldset>
       <legend>{legend}</legend>
       {all.map((option) => (
         <CheckField
           key={option}
-          label={option}
+          label={names[option] ?? option}
           name={field}
           value={option}
           defaultChecked={chosen.includes(option)}
