@@ -57,5 +57,6 @@ test('on a phone a figure has a word before it: its own, or its heading, where n
   expect(wordOf({ heading: 'This period', numeric: true, word: 'used' })).toBe('used');
   expect(wordOf({ heading: 'Port base', numeric: true })).toBe('port base');
   expect(wordOf({ heading: 'HTTP', numeric: true })).toBe('HTTP');
+  expect(wordOf({ heading: 'Usage', numeric: true, word: '' })).toBeUndefined();
   expect(wordOf({ heading: 'Note' })).toBeUndefined();
 });

@@ -20,7 +20,7 @@ export interface Column<T> {
   isExtra?: boolean;
   /**
    * On a phone: the word before the value, where the value alone is unclear: "expires". Figures
-   * always have one: their heading, if no other.
+   * have one: their heading, if no other; none if it is empty.
    */
   word?: string;
   /** The name of the order by this column, if the table can be sorted. */
@@ -39,7 +39,7 @@ export function wordOf({
   word,
   numeric,
 }: Omit<Column<never>, 'cell'>): string | undefined {
-  if (word !== undefined || !numeric) return word;
+  if (word !== undefined || !numeric) return word || undefined;
   return /^[A-Z][a-z]/.test(heading) ? heading[0]?.toLowerCase() + heading.slice(1) : heading;
 }
 

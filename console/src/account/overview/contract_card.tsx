@@ -63,6 +63,7 @@ export function TopServers({ linksToServers }: { linksToServers: boolean }) {
                 { heading: 'Place', cell: ({ title }) => title },
                 {
                   heading: 'Usage',
+                  word: '',
                   numeric: true,
                   cell: ({ server, bytes }) => (
                     <Link href={addressOf(paths.usage, { server })}>
