@@ -95,7 +95,7 @@ interface SeveralProps {
   field: string;
   all: readonly string[];
   chosen: readonly string[];
-  /** What stands next to each, if not itself. */
+  /** The label of each option, if not the option itself. */
   names?: Record<string, string>;
 }
 
