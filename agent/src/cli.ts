@@ -129,7 +129,7 @@ function showStatus(status: Status, forPeople: boolean): Shown {
     'check',
     ['address', 'ip'],
     ['status', 'status', 'state'],
-    ['at', 'checked_at', 'time'],
+    ['at', 'checked_at', 'past'],
   ];
   return {
     value: status,

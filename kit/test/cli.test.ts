@@ -11,7 +11,7 @@ import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { exitwardAgent } from '../../agent/src/cli.ts';
 import { exw } from '../../client/src/cli/commands.ts';
 import * as clientValues from '../../client/src/cli/values.ts';
-import { bytes as bytesOfConsole } from '../../console/src/format.ts';
+import { bytes as bytesOfConsole, fromNow } from '../../console/src/format.ts';
 import { exitward } from '../../server/src/cli/main.ts';
 import { CommandHost } from '../../test/command_host.ts';
 import { canonicalAddress, parseNetworks } from '../src/address.ts';
@@ -48,6 +48,24 @@ describe('values for people', () => {
 
   test.each(timesInWords)('the time %i', (seconds, words) => {
     expect(values.timeInWords(seconds)).toBe(words);
+  });
+
+  test.each([-60, 0, 44, 46, 600, 3300, 3500, 7200, 80_000])(
+    'the time %i seconds ago, as the console says it',
+    (ago) => {
+      const at = moment - ago;
+      expect(values.pastInWords(at, moment)).toBe(fromNow(Math.min(at, moment), moment));
+    },
+  );
+
+  test('a time of a day ago or more is itself, and 0 is never', () => {
+    expect(values.pastInWords(moment - 86_400, moment)).toBe(values.timeInWords(moment - 86_400));
+    expect(values.pastInWords(0, moment)).toBe('-');
+  });
+
+  test('seconds are in the largest unit without a rest', () => {
+    const all = [31_536_000, 86_400, 7200, 90].map(values.secondsInWords);
+    expect(all).toEqual(['365 days', '1 day', '2 hours', '90 seconds']);
   });
 });
 
@@ -137,6 +155,16 @@ describe('an empty list', () => {
     expect(screenOf(table([], ['name'], undefined))).toBe('');
     expect(textOf({ rows: [], columns: ['name'], empty: users }, false)).toBe('');
   });
+});
+
+test('a past time and a day are in words for people, and exact for pipes', () => {
+  const columns: Column[] = [
+    ['seen', 'seen', 'past'],
+    ['from', 'from', 'day'],
+  ];
+  const rows = [{ seen: Math.floor(Date.now() / 1000), from: 1_800_000_000 }];
+  expect(textOf({ rows, columns, empty }, true)).toBe('SEEN      FROM\njust now  2027-01-15\n');
+  expect(textOf({ rows, columns, empty }, false)).toBe(`${rows[0]?.seen}\t1800000000\n`);
 });
 
 test('numbers are under each other, with three digits of each size', () => {

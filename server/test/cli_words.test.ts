@@ -1,6 +1,7 @@
 // The network in words, as exitward status, history and audit show it on a terminal.
 import { expect, test } from 'vitest';
 import { auditInWords } from '../src/cli/audit_words.ts';
+import { notesOn } from '../src/cli/connections.ts';
 import { historyInWords, type Point, sparkline } from '../src/cli/history_words.ts';
 import { type Status, statusInWords } from '../src/cli/status_words.ts';
 
@@ -92,4 +93,18 @@ Needs attention:
   };
   expect(statusInWords(well, undefined)).toContain('none was measured lately');
   expect(statusInWords(well, undefined)).toContain('Nothing needs attention.');
+});
+
+test('open connections end with their sums, and the silent nodes by reason', () => {
+  const none = { groups: 0, connections: 0, up: 0, down: 0 };
+  const total = { groups: 1, connections: 12, up: 1.2e6, down: 310e6 };
+  const silent = Array.from({ length: 52 }, (_, at) => ({
+    ...{ server: `s${at}`, node: `s${at}-a`, reason: 'no_answer' as const },
+  }));
+  const offline = { server: 'fra1', reason: 'offline' as const };
+  expect(notesOn({ connections: [], rest: none, total, missing: [...silent, offline] })).toEqual([
+    '12 connections in 1 group, 1.2 MB from clients, 310 MB to clients.',
+    'Not included: s0-a, s1-a, s2-a, s3-a, s4-a, s5-a, s6-a, s7-a and 44 others (no answer); fra1 (offline).',
+  ]);
+  expect(notesOn({ connections: [], rest: none, total: none, missing: [] })).toEqual([]);
 });

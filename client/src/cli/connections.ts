@@ -18,8 +18,8 @@ const columns: Column[] = [
   ['open', 'connections'],
   ['sent', 'up', 'bytes'],
   ['received', 'down', 'bytes'],
-  ['since', 'since', 'time'],
-  ['last byte', 'last_byte_at', 'time'],
+  ['since', 'since', 'past'],
+  ['last byte', 'last_byte_at', 'past'],
   ['service', 'service', 'detail'],
   ['credentials', 'credentials', 'list'],
 ];

@@ -143,7 +143,7 @@ const columns: Column[] = [
   ['exit IP', 'ip'],
   'port',
   ['status', 'status', 'state'],
-  ['checked', 'status_time', 'time'],
+  ['checked', 'status_time', 'past'],
   'city',
   'country',
 ];

@@ -21,7 +21,7 @@ const contractColumns: Column[] = [
   ['used', 'period.usage', 'bytes'],
   ['of', 'period.limit', 'bytes'],
   'share',
-  ['until', 'period.end', 'time'],
+  ['until', 'period.end', 'day'],
   ['this address', 'address'],
 ];
 const endingColumns: Column[] = [['ends soon', 'what'], 'id', 'for', ['expiry', 'expiry', 'time']];
@@ -65,7 +65,7 @@ export const status = command({
       .filter(({ expiry }) => expiry > now() && expiry <= now() + soon)
       .sort((a, b) => a.expiry - b.expiry);
     const { usage, limit } = contract.period;
-    const share = limit > 0 ? `${Math.round((usage / limit) * 100)} %` : '';
+    const share = limit > 0 ? `${Math.round((usage / limit) * 100)}%` : '';
     const withHealth = servers.map((server) => ({
       ...server,
       health: worstOf(server),

@@ -1,7 +1,7 @@
 // The output of a command: aligned tables for people, tab-separated lines or JSON for programs.
 import { once } from 'node:events';
 import { jsonText, visible } from '../visible.ts';
-import { bytesInWords, columnBytes, timeInWords } from './values.ts';
+import { bytesInWords, columnBytes, pastInWords, timeInWords } from './values.ts';
 import { terminalWidth, wrapped } from './wrapped.ts';
 
 export type Row = object;
@@ -10,11 +10,23 @@ export type Row = object;
 export type InWords = (value: never, forPeople: boolean) => string;
 
 /**
- * The kind of a value. On a terminal a `state` is coloured by how good it is, an `alarm` when it is
+ * The kind of a value. A `past` has happened: on a terminal it is `4 minutes ago`, and a `day` has
+ * no time of day, as when a period begins. There a `state` is coloured by how good it is, an `alarm` when it is
  * on. When the terminal is too narrow, a `detail` is left out first and a `state` last; an `event`,
  * which says what happened, stays.
  */
-type Kind = 'text' | 'detail' | 'event' | 'state' | 'alarm' | 'time' | 'bytes' | 'list' | InWords;
+type Kind =
+  | 'text'
+  | 'detail'
+  | 'event'
+  | 'state'
+  | 'alarm'
+  | 'time'
+  | 'past'
+  | 'day'
+  | 'bytes'
+  | 'list'
+  | InWords;
 
 /** A title, the path of the value in a row (`period.usage`), and the kind of value. */
 type Spelled = readonly [title: string, path: string, kind?: Kind];
@@ -216,7 +228,7 @@ function columnsWithin(columns: readonly Spelled[], lines: string[][], width: nu
 /** Kinds in the order in which they are left out; the others never are. */
 const ranked: ReadonlyArray<ReadonlyArray<Kind | 'words'>> = [
   ['detail'],
-  ['text', 'time', 'bytes', 'list'],
+  ['text', 'time', 'past', 'day', 'bytes', 'list'],
   ['state', 'alarm', 'words'],
 ];
 
@@ -319,6 +331,8 @@ function textIn(value: unknown, kind: Kind, forPeople: boolean): string {
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (forPeople && kind === 'bytes') return bytesInWords(value as number);
   if (forPeople && kind === 'time') return timeInWords(value as number);
+  if (forPeople && kind === 'past') return pastInWords(value as number);
+  if (forPeople && kind === 'day') return timeInWords(value as number).split(' ')[0] ?? '';
   if (kind === 'list') return visible((value as string[]).join(','));
   if (typeof kind === 'function') return visible(kind(value as never, forPeople));
   return visible(typeof value === 'object' ? JSON.stringify(value) : String(value));

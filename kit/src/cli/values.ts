@@ -75,6 +75,18 @@ export function timeInWords(seconds: number): string {
     .replace(/:\d\d\.\d+Z/, 'Z');
 }
 
+const relative = new Intl.RelativeTimeFormat('en');
+
+/** What has happened: `4 minutes ago`, as the console says it; the time itself after a day. */
+export function pastInWords(seconds: number, now = Date.now() / 1000): string {
+  const ago = now - seconds;
+  if (ago >= 0.95 * daySeconds) return timeInWords(seconds);
+  if (ago < 45) return 'just now';
+  return ago < 0.95 * 3600
+    ? relative.format(-Math.round(ago / 60), 'minute')
+    : relative.format(-Math.round(ago / 3600), 'hour');
+}
+
 /**
  * Three significant digits, in decimal units: `1.25 TB`.
  * Rounded before the unit is selected, so that 999,999 bytes are `1 MB`.
@@ -90,6 +102,17 @@ export function bytesInWords(bytes: number): string {
 export function columnBytes(bytes: number): string {
   const [amount = '', unit] = bytesInWords(bytes).split(' ');
   return `${unit === 'B' ? amount : Number(amount).toPrecision(3)} ${unit}`;
+}
+
+/** `365 days`: seconds in the largest unit that has no rest. */
+export function secondsInWords(seconds: number): string {
+  const steps = { day: daySeconds, hour: 3600, minute: 60 };
+  const [unit, size] = Object.entries(steps).find(([, size]) => seconds % size === 0) ?? [
+    'second',
+    1,
+  ];
+  const count = seconds / size;
+  return `${count} ${unit}${count === 1 ? '' : 's'}`;
 }
 
 /** Bits a second: `2.4 Mbit/s`. */

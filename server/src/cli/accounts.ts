@@ -1,6 +1,7 @@
 // exitward account …, exitward undo …
 
 import { type Column, done, record } from '../../../kit/src/cli/output.ts';
+import { secondsInWords } from '../../../kit/src/cli/values.ts';
 import { jsonText } from '../../../kit/src/visible.ts';
 import { changeAt, createAt, listAt, showAt } from './actions.ts';
 import type { AdminApi } from './api.ts';
@@ -24,21 +25,23 @@ const shown: Column[] = [
   suspended,
   expiry,
 ];
+const lifetimeInWords = (seconds: number, forPeople: boolean) =>
+  forPeople ? secondsInWords(seconds) : String(seconds);
 const wholeRecord: Column[] = [
   'name',
   'plan',
   ['start', 'start', 'time'],
   expiry,
   suspended,
-  ['period from', 'period.start', 'time'],
-  ['period to', 'period.end', 'time'],
+  ['period from', 'period.start', 'day'],
+  ['period to', 'period.end', 'day'],
   usage,
   limit,
   'over_limit',
   'on_limit',
   'detailed_billing',
   'port_scheme',
-  ['token lifetime', 'token_lifetime_seconds'],
+  ['token lifetime', 'token_lifetime_seconds', lifetimeInWords],
   created,
 ];
 
@@ -169,7 +172,7 @@ export const undoNoun = nounOf('undo', 'undo a "remove all" of an account, for s
     summary: 'list what can be undone',
     run: listAt(
       `${account}/removals`,
-      [['removal', 'removal_id'], 'list', 'entries', ['at', 'at', 'time']],
+      [['removal', 'removal_id'], 'list', 'entries', ['at', 'at', 'past']],
       { of: 'removals in the last seven days' },
     ),
   },

@@ -5,8 +5,8 @@ import { timeInWords } from '../../../kit/src/cli/values.ts';
 export type Row = Record<string, unknown>;
 
 export const expiry: Column = ['expiry', 'expiry', 'time'];
-export const created: Column = ['created', 'created_at', 'time'];
-export const lastUsed: Column = ['last used', 'last_used_at', 'time'];
+export const created: Column = ['created', 'created_at', 'past'];
+export const lastUsed: Column = ['last used', 'last_used_at', 'past'];
 export const certificateEnds: Column = ['certificate ends', 'certificate_expiry', 'time'];
 
 interface FaultCell {

@@ -1,6 +1,7 @@
 // exitward connection …: who is connected now.
 import { type Column, counted, type Shown } from '../../../kit/src/cli/output.ts';
 import { bytesInWords } from '../../../kit/src/cli/values.ts';
+import { terminalWidth, wrapped } from '../../../kit/src/cli/wrapped.ts';
 import type { Row } from './columns.ts';
 import { nounOf } from './command.ts';
 import { whole } from './values.ts';
@@ -28,8 +29,8 @@ const columns: Column[] = [
   ['open', 'connections'],
   ['from clients', 'up', 'bytes'],
   ['to clients', 'down', 'bytes'],
-  ['since', 'since', 'time'],
-  ['last byte', 'last_byte_at', 'time'],
+  ['since', 'since', 'past'],
+  ['last byte', 'last_byte_at', 'past'],
   ['service', 'service', 'detail'],
   ['credentials', 'credentials', 'list'],
   ['nodes', 'nodes', 'list'],
@@ -41,19 +42,30 @@ const reasons = {
   no_answer: 'no answer',
 };
 
-/** Beside the table: the sums, and the nodes that are missing. */
-function notesOn({ rest, total, missing }: OpenConnections): string[] {
+/** Next to the table: the sums, and the nodes that are missing. */
+export function notesOn({ rest, total, missing }: OpenConnections): string[] {
   const { connections, groups, up, down } = total;
   const sums = `${counted(connections, 'connection')} in ${counted(groups, 'group')}, ${bytesInWords(up)} from clients, ${bytesInWords(down)} to clients.`;
   const others = `${counted(rest.groups, 'smaller group')} with ${counted(rest.connections, 'connection')} not listed.`;
-  const silent = missing.map(
-    ({ server, node, reason }) => `${node ?? server} (${reasons[reason]})`,
+  const silent = Array.from(
+    Map.groupBy(missing, ({ reason }) => reason),
+    ([reason, nodes]) => `${namesOf(nodes)} (${reasons[reason]})`,
   );
   return [
-    sums,
+    ...(connections > 0 ? [sums] : []),
     ...(rest.groups > 0 ? [others] : []),
-    ...(silent.length > 0 ? [`Not included: ${silent.join(', ')}.`] : []),
+    ...(silent.length > 0 ? [`Not included: ${silent.join('; ')}.`] : []),
   ];
+}
+
+const namesShown = 8;
+
+function namesOf(nodes: OpenConnections['missing']): string {
+  const names = nodes.map(({ server, node }) => node ?? server);
+  const rest = names.length - namesShown;
+  return rest > 1
+    ? `${names.slice(0, namesShown).join(', ')} and ${rest} others`
+    : names.join(', ');
 }
 
 function show(value: OpenConnections): Shown {
@@ -61,7 +73,8 @@ function show(value: OpenConnections): Shown {
   const notes = notesOn(value);
   // In a pipe there are rows alone.
   if (!process.stdout.isTTY) return { value, parts: [list], sentence: notes.join(' ') };
-  return { value, parts: [list, { text: notes.map((note) => `${note}\n`).join('') }] };
+  const text = notes.map((note) => `${note}\n`).join('');
+  return { value, parts: [list, { text: wrapped(text, terminalWidth()) }] };
 }
 
 export const connectionNoun = nounOf('connection', 'who is connected now', [

@@ -19,7 +19,7 @@ const contractColumns: Column[] = [
   ['own limit', 'limit_bytes', 'bytes'],
   ['usage', 'usage.current', 'bytes'],
   ['over', 'over_limit', 'alarm'],
-  ['added', 'added_at', 'time'],
+  ['added', 'added_at', 'past'],
 ];
 const noServers = {
   of: 'servers on the contract',

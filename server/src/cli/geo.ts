@@ -33,7 +33,7 @@ export const geoNoun = nounOf('geo', 'where geo-IP providers see the exit IPs', 
           ['status', 'status', 'state'],
           'country',
           'distance_km',
-          ['checked', 'status_time', 'time'],
+          ['checked', 'status_time', 'past'],
         ],
         {
           of: 'looked up exit IPs',

@@ -16,7 +16,7 @@ const heldColumns: Column[] = [
   'node_id',
   'node',
   'server',
-  ['received', 'received_at', 'time'],
+  ['received', 'received_at', 'past'],
   ['bytes', 'bytes', 'bytes'],
   ['plausible', 'plausible_bytes', 'bytes'],
   ['from', 'oldest_at', 'time'],

@@ -136,8 +136,8 @@ export const usageVerb: Verb = {
         await api.list('/usage?limit=1000'),
         [
           'account',
-          ['period from', 'period.start', 'time'],
-          ['to', 'period.end', 'time'],
+          ['period from', 'period.start', 'day'],
+          ['to', 'period.end', 'day'],
           ['usage', 'usage', 'bytes'],
           ['limit', 'limit', 'bytes'],
           ['over', 'over_limit', 'alarm'],
@@ -148,8 +148,8 @@ export const usageVerb: Verb = {
     const path = given.path('/accounts/<account>/usage') + given.query();
     const value = await api.get<{ by: string; rows: Row[] }>(path);
     const { by } = value;
-    const isTime = by === 'hour' || by === 'day';
-    const columns: Column[] = [[by, by, isTime ? 'time' : 'text'], ...bytes];
+    const kind = by === 'hour' ? 'time' : by === 'day' ? 'day' : 'text';
+    const columns: Column[] = [[by, by, kind], ...bytes];
     return { value, parts: [{ rows: value.rows, columns, empty: { of: 'usage records' } }] };
   },
 };

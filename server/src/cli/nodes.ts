@@ -22,17 +22,17 @@ const summaryColumns: Column[] = [
   ['live', 'live', 'state'],
   'lag',
   ['revision', 'applied_revision'],
-  ['seen', 'seen_at', 'time'],
+  ['seen', 'seen_at', 'past'],
   'version',
   ['behind', 'is_behind', 'alarm'],
 ];
-const openNow: Column[] = [['drained', 'drained_at', 'time'], 'connections'];
-const faultColumns: Column[] = ['kind', 'subject', ['since', 'since', 'time'], 'message'];
+const openNow: Column[] = [['drained', 'drained_at', 'past'], 'connections'];
+const faultColumns: Column[] = ['kind', 'subject', ['since', 'since', 'past'], 'message'];
 
 function showNode(value: Row): Shown {
   const shown = record(value, [
     ...summaryColumns,
-    ['joined', 'joined_at', 'time'],
+    ['joined', 'joined_at', 'past'],
     ...openNow,
     certificateEnds,
     ['most a second', 'max_bytes_per_second', 'bytes'],

@@ -32,7 +32,7 @@ const exitColumns: Column[] = [
   ['exit IP', 'ip'],
   'port_base',
   ['status', 'status', 'state'],
-  ['checked', 'status_time', 'time'],
+  ['checked', 'status_time', 'past'],
   ['VPN', 'vpn', statusesInWords],
 ];
 

@@ -1,7 +1,9 @@
 // The database: does it keep data, does its lock exclude, do its notifications arrive?
+
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
+import { bytesInWords } from '../../../kit/src/cli/values.ts';
 import { type Check, fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import { isThere } from '../../../kit/src/private_files.ts';
 import type { Clock } from '../clock.ts';
@@ -21,11 +23,11 @@ export function judge(facts: DatabaseFacts): Outcome[] {
     return [
       log_bytes > 1024 ** 3 && log_bytes > bytes
         ? warning(
-            `SQLite's log has ${log_bytes} bytes, more than the database: something reads for hours, or the disk does not keep up.`,
+            `SQLite's log has ${bytesInWords(log_bytes)}, more than the database: something reads for hours, or the disk does not keep up.`,
             'end long snapshots and backups, then look again',
           )
         : ok(
-            `SQLite has ${bytes} bytes and ${log_bytes} in its log, which is flushed before an answer.`,
+            `SQLite has ${bytesInWords(bytes)} and ${bytesInWords(log_bytes)} in its log, which is flushed before an answer.`,
           ),
     ];
   }
