@@ -264,7 +264,12 @@ const knowEngines = ['main.ts', 'start_engine.ts', 'firewall.ts', 'doctor/ports.
 const squidProcesses = { agent: /^squid\/(agent|conf)\//, decider: /^squid\/decider\// };
 
 const readsEnvironment = ['server/src/config.ts', 'agent/src/config.ts'];
-const readsClock = ['server/src/clock.ts', 'agent/src/clock.ts', 'console/src/now.ts'];
+const readsClock = [
+  'server/src/clock.ts',
+  'agent/src/clock.ts',
+  'console/src/now.ts',
+  'kit/src/cli/now.ts',
+];
 /** The browser's ways to a server. */
 const reachesServer = ['console/src/api/api.ts', 'console/src/api/live.ts'];
 /** How long something took is no point in time. */

@@ -136,7 +136,9 @@ eachDatabase((database) => {
           .map(({ sentence }) => sentence)
           .join(),
       ).toMatch(
-        database.name === 'SQLite' ? /^SQLite has [\d.]+ [kM]?B and/ : /is the primary, its lock excludes/,
+        database.name === 'SQLite'
+          ? /^SQLite has [\d.]+ [kM]?B and/
+          : /is the primary, its lock excludes/,
       );
       expect((await t.operator.get('/status')).body.database.revision).toBe(before);
     });

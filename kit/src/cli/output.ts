@@ -10,10 +10,10 @@ export type Row = object;
 export type InWords = (value: never, forPeople: boolean) => string;
 
 /**
- * The kind of a value. A `past` has happened: on a terminal it is `4 minutes ago`, and a `day` has
- * no time of day, as when a period begins. There a `state` is coloured by how good it is, an `alarm` when it is
- * on. When the terminal is too narrow, a `detail` is left out first and a `state` last; an `event`,
- * which says what happened, stays.
+ * The kind of a value. A `past` has happened: on a terminal it is `4 minutes ago`. A `day` has no
+ * time of day there, as when a period begins. A `state` is coloured by how good it is, an `alarm`
+ * when it is on. When the terminal is too narrow, a `detail` is left out first and a `state` last;
+ * an `event`, which says what happened, stays.
  */
 type Kind =
   | 'text'

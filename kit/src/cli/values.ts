@@ -1,6 +1,7 @@
 // Values as people write and read them on a command line: times, spans, bytes, lists.
 import { quoted } from '../quoted.ts';
 import { UsageFault } from './failures.ts';
+import { now as currentTime } from './now.ts';
 
 /** The fault for a text that is not such a value. */
 export const no = (what: string, text: string, expected: string) =>
@@ -77,8 +78,8 @@ export function timeInWords(seconds: number): string {
 
 const relative = new Intl.RelativeTimeFormat('en');
 
-/** What has happened: `4 minutes ago`, as the console says it; the time itself after a day. */
-export function pastInWords(seconds: number, now = Date.now() / 1000): string {
+/** A time that has passed: `4 minutes ago`, as in the console; the time itself after a day. */
+export function pastInWords(seconds: number, now = currentTime()): string {
   const ago = now - seconds;
   if (ago >= 0.95 * daySeconds) return timeInWords(seconds);
   if (ago < 45) return 'just now';

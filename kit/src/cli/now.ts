@@ -1,0 +1,3 @@
+// The clock of the command lines: epoch seconds.
+
+export const now = (): number => Date.now() / 1000;
