@@ -124,6 +124,12 @@ export function country(code: string): string {
   }
 }
 
+/** "Riga, Latvia"; a city that gives its country its name is named once: "Hong Kong". */
+export function cityName({ city, country: code }: { city: string; country: string }): string {
+  const land = country(code);
+  return `${land} `.startsWith(`${city} `) ? city : `${city}, ${land}`;
+}
+
 /** ACCOUNT/NAME without the account: account names have no slash. */
 export const ownName = (actor: string) => actor.slice(actor.indexOf('/') + 1);
 

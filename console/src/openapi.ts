@@ -3522,7 +3522,7 @@ export interface Operations {
       query?: {
         limit?: number;
         after?: string;
-        sort?: 'id' | 'name' | 'title' | 'ip_count' | 'nodes';
+        sort?: 'id' | 'name' | 'title' | 'place' | 'ip_count' | 'nodes';
         order?: 'asc' | 'desc';
         search?: string;
         country?: string;

@@ -11,11 +11,10 @@ export function Outage() {
       {since !== undefined && (
         <p>
           <strong>
-            The server is away since <Time at={since} text={dateTime(since)} />
+            Connection lost on <Time at={since} text={dateTime(since)} />
           </strong>{' '}
           (<Since at={since} />
-          ). What you see is as of then, and what you type stays. The page goes on by itself when it
-          is back.
+          ). Reconnecting … The page shows the data of that time. What you type stays.
         </p>
       )}
     </div>

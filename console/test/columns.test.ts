@@ -1,6 +1,6 @@
 // The columns of a table: which are shown in the room that there is, and by choice.
 import { describe, expect, test } from 'vitest';
-import { columnBytes } from '../src/format.ts';
+import { cityName, columnBytes } from '../src/format.ts';
 import { columnsIn, isWanted, withColumn, wordOf } from '../src/ui/columns.ts';
 
 const columns = [
@@ -59,4 +59,13 @@ test('on a phone a figure has a word before it: its own, or its heading, where n
   expect(wordOf({ heading: 'HTTP', numeric: true })).toBe('HTTP');
   expect(wordOf({ heading: 'Usage', numeric: true, word: '' })).toBeUndefined();
   expect(wordOf({ heading: 'Note' })).toBeUndefined();
+});
+
+test.each([
+  ['Riga', 'LV', 'Riga, Latvia'],
+  ['Singapore', 'SG', 'Singapore'],
+  ['Hong Kong', 'HK', 'Hong Kong'],
+  ['Mexico City', 'MX', 'Mexico City, Mexico'],
+])('%s in %s is shown as %s', (city, country, shown) => {
+  expect(cityName({ city, country })).toBe(shown);
 });

@@ -1,7 +1,14 @@
 // Expiries as people choose them, in several time zones.
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
-import { expiryFrom, keep, lifetimes, localText, usualLifetime } from '../src/forms/expiry.ts';
+import {
+  expiryFrom,
+  keep,
+  lifetimeFor,
+  lifetimes,
+  localText,
+  usualLifetime,
+} from '../src/forms/expiry.ts';
 
 /**
  * Calls a function of expiry.ts with each of `given` in a process of that time zone, which a thread
@@ -36,8 +43,17 @@ describe('a choice', () => {
     }
   });
 
-  test('is made for who does not choose', () => {
-    expect(lifetimes.map(({ value }) => value as string)).toContain(usualLifetime);
+  test.each([
+    ['without entries', [], usualLifetime],
+    ['of entries that end sooner', [50, 900], usualLifetime],
+    ['of an entry that lasts as long', [900, 28_800], usualLifetime],
+    ['of an entry that lasts longer', [50, 28_801], '86400'],
+    ['of an entry that lasts 20 days', [20 * 86_400, 90_000], '2592000'],
+    ['of an entry that lasts longer than all choices', [40_000_000], '31536000'],
+  ])('is made for you %s, and shortens none if it can', (_, lasting, expected) => {
+    const now = 1_000_000_000;
+    const expiries = lasting.map((seconds) => now + seconds);
+    expect(lifetimeFor(expiries, now)).toBe(expected);
   });
 
   test('can leave the expiry as it is', () => {

@@ -9,9 +9,19 @@ export const lifetimes = [
   { value: '2592000', text: '30 days' },
   { value: '31536000', text: '1 year' },
 ] as const;
+const longest = lifetimes[lifetimes.length - 1] as (typeof lifetimes)[number];
 
 /** The initial choice of a form: a working day. */
 export const usualLifetime = '28800';
+
+/**
+ * The initial choice for entries with these expiries: the usual lifetime, or a longer one so that
+ * none ends earlier. The longest, if none is long enough.
+ */
+export function lifetimeFor(expiries: readonly number[], now: number): string {
+  const latest = Math.max(...expiries, now + Number(usualLifetime));
+  return (lifetimes.find(({ value }) => now + Number(value) >= latest) ?? longest).value;
+}
 
 /** The choice that leaves an expiry as it is. */
 export const keep = 'keep';

@@ -3,23 +3,27 @@ import { useState } from 'preact/hooks';
 import { count, dateTime, fromNow } from '../format.ts';
 import { now } from '../now.ts';
 import { DateField, SelectField, textOf } from '../ui/ui.ts';
-import { expiryFrom, keep, lifetimes, localText, usualLifetime, zoneAt } from './expiry.ts';
+import { expiryFrom, keep, lifetimeFor, lifetimes, localText, zoneAt } from './expiry.ts';
 
 const exact = 'exact';
 
 interface ExpiryFieldProps {
   /** The present expiry in epoch seconds, which can be kept unless it has passed. */
   current?: number;
-  /** The expiries of several entries: the field says how many of them it shortens. */
+  /**
+   * The expiries of several entries: the initial choice ends none of them earlier, and the field
+   * says how many a choice shortens.
+   */
   replaced?: readonly number[];
 }
 
 export function ExpiryField({ current, replaced = [] }: ExpiryFieldProps) {
   const canKeep = current !== undefined && current > now.value;
-  const [choice, setChoice] = useState<string>(canKeep ? keep : usualLifetime);
+  const [initial] = useState(() => lifetimeFor(replaced, now.value));
+  const [choice, setChoice] = useState<string>(canKeep ? keep : initial);
   const isExact = choice === exact;
   const [text, setText] = useState(() =>
-    localText(canKeep ? current : now.value + Number(usualLifetime)),
+    localText(canKeep ? current : now.value + Number(initial)),
   );
   const expiry = choice === keep ? current : expiryFrom(choice, now.value);
   return (

@@ -272,7 +272,7 @@ function chartsOf(history: History, before: History | undefined) {
     chart(
       'Longest lag',
       inSeconds,
-      'No node lagged.',
+      'No lag in this time range.',
       line('Lag', '--series-0', ({ lag_peak }) => lag_peak),
     ),
     chart(

@@ -1,7 +1,7 @@
 // The network on the map of the world: each place by the status of its nodes and exit IPs. A mark
 // leads to its servers.
 import { useRead } from '../api/reading.ts';
-import { count, country } from '../format.ts';
+import { cityName, count, country } from '../format.ts';
 import type { MarkTone } from '../map/mark.tsx';
 import { type MapPoint, WorldMap } from '../map/world_map.tsx';
 import '../style/map.css';
@@ -23,7 +23,7 @@ function pointOf(place: Place, isSelected: boolean): MapPoint {
   return {
     id: placeText(place),
     name: server ?? city,
-    text: `${server === null ? '' : `${city}, `}${country(at.country)}, ${server === null ? count(servers, 'server') : legendEntry?.text}`,
+    text: `${server === null ? country(at.country) : cityName({ city, country: at.country })}, ${server === null ? count(servers, 'server') : legendEntry?.text}`,
     longitude: at.longitude,
     latitude: at.latitude,
     tone: of[0] ?? 'neutral',

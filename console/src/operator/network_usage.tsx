@@ -32,7 +32,7 @@ import { usePixels } from '../ui/width.ts';
 import { colorOfOthers, colorsOf } from '../usage/colors.ts';
 import { byDirection } from '../usage/over_time.tsx';
 
-const splits = { direction: 'Up and down', account: 'Account', server: 'Server' } as const;
+const splits = { direction: 'Direction', account: 'Account', server: 'Server' } as const;
 type Split = keyof typeof splits;
 
 const names: SpanName[] = ['day', 'week', 'month', 'quarter', 'year', 'own'];

@@ -19,9 +19,10 @@ const sorts = [
   ...(['seen_at', 'connections', 'bytes_per_second'] as const),
 ];
 
+/** From the worst state, so that nodes with problems come first. */
 export function NodesPage() {
   const list = useFilteredList('admin_list_nodes', {
-    ...{ key: 'id', sorts, sort: 'server', states: nodeFilters, canEnd: false },
+    ...{ key: 'id', sorts, sort: 'state', states: nodeFilters, canEnd: false },
   });
   const { pages, table, selection, chosen } = list;
   const { dialog, open, openLinked } = useDialog({

@@ -149,7 +149,7 @@ function Problems({ of }: { of: Node['faults'] }) {
   if (!first) return <Nothing text="none" />;
   const others = of.length > 1 ? `${of.length - 1} more: ` : '';
   return (
-    <span title={of.map(({ message }) => message).join('\n')}>
+    <span class="whole" title={of.map(({ message }) => message).join('\n')}>
       {others}
       {first.message}
     </span>

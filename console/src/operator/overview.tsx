@@ -1,5 +1,5 @@
 // The status of the whole network: its size, what needs attention, and where its servers are.
-import { Link, useLocation } from 'wouter-preact';
+import { useLocation } from 'wouter-preact';
 import type { Given } from '../api/api.ts';
 import { useRead } from '../api/reading.ts';
 import { AttentionCard } from '../attention/card.tsx';
@@ -10,6 +10,7 @@ import '../style/overview.css';
 import { foundIn, usePages } from '../api/paging.ts';
 import { Card, Loaded, Page, Stat } from '../ui/ui.ts';
 import { attention, type Network } from './attention.ts';
+import { Figure } from './figure.tsx';
 import { FirstSteps } from './first_steps.tsx';
 import { HistoryCard } from './history.tsx';
 import { NetworkMap } from './network_map.tsx';
@@ -114,11 +115,6 @@ function nothingYet({ status }: Pick<Network, 'status'>) {
   if (status.accounts === 0) return 'There are no accounts yet.';
   return undefined;
 }
-
-/** A number that leads to what it counts. */
-const Figure = ({ of, path }: { of: number; path: string }) => (
-  <Link href={path}>{of.toLocaleString('en')}</Link>
-);
 
 function Figures({ network: { status, nodes: all } }: { network: Network }) {
   const { accounts, servers, nodes } = status;

@@ -1,6 +1,6 @@
 // The places of the network in addresses and queries: latitude and longitude, as the server wants.
 import type { ResponseOf } from '../api/api.ts';
-import { count, country } from '../format.ts';
+import { cityName, count } from '../format.ts';
 
 export type Place = ResponseOf<'admin_list_server_places'>[number];
 
@@ -14,6 +14,6 @@ export const placesText = (texts: readonly string[]) => [...new Set(texts)].join
 export function placesName(chosen: string, places: readonly Place[]): string {
   const texts = chosen.split(';');
   const place = places.find((candidate) => placeText(candidate) === texts[0]);
-  if (texts.length === 1 && place) return `${place.city}, ${country(place.country)}`;
+  if (texts.length === 1 && place) return cityName(place);
   return count(texts.length, 'place');
 }

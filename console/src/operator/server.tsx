@@ -2,7 +2,7 @@
 import { Link, useLocation } from 'wouter-preact';
 import type { ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
-import { count, country, dateTime } from '../format.ts';
+import { cityName, count, dateTime } from '../format.ts';
 import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
 import { addressOf, paths } from '../paths.ts';
 import { servicesText } from '../servers/services.ts';
@@ -87,7 +87,7 @@ function Facts({ server, nodes }: { server: Server; nodes: readonly Node[] }) {
     >
       <DescriptionList
         of={[
-          ['City', `${server.city}, ${country(server.country)}`],
+          ['City', cityName(server)],
           ['Position', `${server.latitude}, ${server.longitude}`],
           ['Services', servicesText(server.services)],
           ['Port schemes', server.port_schemes.join(', ')],

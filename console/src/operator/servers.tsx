@@ -4,7 +4,7 @@ import { Link, useLocation } from 'wouter-preact';
 import { useAddressState, useAddressStates } from '../address.ts';
 import type { Given } from '../api/api.ts';
 import { useRead } from '../api/reading.ts';
-import { country } from '../format.ts';
+import { cityName } from '../format.ts';
 import { CutText } from '../forms/columns.tsx';
 import { ExportMenu, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
@@ -40,7 +40,7 @@ import { NetworkMap } from './network_map.tsx';
 import { placesName } from './places.ts';
 import { exitStatuses, exitTones, type Server, serverGroups, serverState } from './states.ts';
 
-const sorts = ['name', 'title', 'ip_count', 'nodes'] as const;
+const sorts = ['name', 'place', 'ip_count', 'nodes'] as const;
 const healths = {
   crit: 'some down',
   warn: 'some degraded',
@@ -162,7 +162,7 @@ function Filters({ of }: { of: ReturnType<typeof useServerFilters> }) {
         <SearchField
           label="Search"
           name="search"
-          placeholder="Name, host, city or exit IP"
+          placeholder="Name, city or exit IP"
           value={text}
           onInput={setText}
         />
@@ -235,10 +235,10 @@ const columns: Column<Server>[] = [
     cell: ({ hostname }) => <CutText of={hostname} />,
   },
   {
-    heading: 'Place',
-    sort: 'title',
+    heading: 'City',
+    sort: 'place',
     cut: true,
-    cell: ({ title, country: land }) => <CutText of={`${title}, ${country(land)}`} />,
+    cell: (server) => <CutText of={cityName(server)} />,
   },
   {
     heading: 'Services',

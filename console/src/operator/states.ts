@@ -1,5 +1,6 @@
 // The states of servers, nodes and accounts: each a tone and a word.
 import type { ResponseOf } from '../api/api.ts';
+import { count } from '../format.ts';
 import type { Tone } from '../ui/ui.ts';
 
 export type Account = ResponseOf<'admin_list_accounts'>[number];
@@ -20,10 +21,12 @@ export function lagText(lag: number): string {
   return `${changes} ${lag === 1 ? 'change' : 'changes'} behind`;
 }
 
+/** The state of a node; the problems of one that is online are part of it. */
 export function nodeState(
-  node: Pick<Node, 'live' | 'lag' | 'drained_at' | 'connections' | 'is_behind'>,
+  node: Pick<Node, 'live' | 'lag' | 'drained_at' | 'connections' | 'is_behind' | 'faults'>,
 ): State {
-  const { live, lag, drained_at, connections, is_behind } = node;
+  const { live, lag, drained_at, connections, is_behind, faults } = node;
+  const problems = faults.length > 0 ? `, ${count(faults.length, 'problem')}` : '';
   if (!live) return { tone: 'bad', text: 'offline' };
   // Old agents neither report open connections nor support draining.
   if (drained_at !== null && is_behind && connections === null) {
@@ -31,9 +34,10 @@ export function nodeState(
   }
   if (drained_at !== null) {
     const open = connections ? `, ${connections} open` : '';
-    return { tone: 'warn', text: `drained${open}` };
+    return { tone: 'warn', text: `drained${open}${problems}` };
   }
-  return lag > 0 ? { tone: 'warn', text: 'lagging' } : { tone: 'good', text: 'online' };
+  const text = `${lag > 0 ? 'lagging' : 'online'}${problems}`;
+  return { tone: text === 'online' ? 'good' : 'warn', text };
 }
 
 /** The nodes that continue to serve when this one does not. */

@@ -23,6 +23,7 @@ import {
 } from '../ui/ui.ts';
 import '../style/usage.css';
 import { UsageMeter } from './accounts.tsx';
+import { Figure } from './figure.tsx';
 import { NetworkOverTime } from './network_usage.tsx';
 
 type AccountUsage = ResponseOf<'admin_list_usage'>[number];
@@ -154,9 +155,7 @@ function Totals({ of }: { of: readonly AccountUsage[] }) {
       <dl class="stats">
         <Stat name="All accounts">{bytes(of.reduce((sum, { usage }) => sum + usage, 0))}</Stat>
         <Stat name="Over the limit">
-          <Link href={addressOf(paths.operator.accounts, { state: 'over' })}>
-            {over.toLocaleString('en')}
-          </Link>
+          <Figure of={over} path={addressOf(paths.operator.accounts, { state: 'over' })} />
         </Stat>
         <Stat name="80% or more">{near.toLocaleString('en')}</Stat>
       </dl>

@@ -2,7 +2,7 @@
 import { Link } from 'wouter-preact';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import { bytes, count, country } from '../format.ts';
+import { bytes, cityName, count } from '../format.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { Tabs } from '../menu.tsx';
 import { paths } from '../paths.ts';
@@ -40,7 +40,7 @@ export function OneServer({ name, tab, list }: OneServerProps) {
       note={
         <>
           <Link href={list}>All servers</Link>
-          {row && ` · ${row.location.city}, ${country(row.location.country)} · ${row.hostname}`}
+          {row && ` · ${cityName(row.location)} · ${row.hostname}`}
         </>
       }
       actions={

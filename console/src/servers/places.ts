@@ -1,6 +1,6 @@
 // The places of the network, for the map and the filters of the list; pure.
 import type { AccountResponse } from '../api/reading.ts';
-import { count, country } from '../format.ts';
+import { cityName, count, country } from '../format.ts';
 import type { MarkTone } from '../map/mark.tsx';
 import type { MapPoint } from '../map/world_map.tsx';
 import { type State, states, toneOf } from './rows.ts';
@@ -37,7 +37,7 @@ export function countsOf(places: readonly ServerPlace[]) {
 export function chosenName(chosen: string, places: readonly ServerPlace[]): string {
   const keys = chosen.split('|');
   const only = places.find((place) => keyOf(place) === keys[0]);
-  if (keys.length === 1 && only) return `${only.city}, ${country(only.country)}`;
+  if (keys.length === 1 && only) return cityName(only);
   return count(keys.length, 'place');
 }
 
@@ -61,7 +61,7 @@ export function pointOf(place: ServerPlace, isChosen: boolean): MapPoint {
   return {
     id: keyOf(place),
     name: server ?? city,
-    text: [server === null ? '' : city, country(place.country), ...standing]
+    text: [server === null ? country(place.country) : cityName(place), ...standing]
       .filter(Boolean)
       .join(', '),
     longitude: place.longitude,

@@ -2,7 +2,7 @@
 import { Link } from 'wouter-preact';
 import { type Scope, useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
-import { columnBytes, country } from '../format.ts';
+import { cityName, columnBytes } from '../format.ts';
 import { CutText } from '../forms/columns.tsx';
 import type { OpenDialog } from '../forms/form_dialog.tsx';
 import { Since } from '../relative_time.tsx';
@@ -53,7 +53,7 @@ function columnsOf({ isOperator, paths }: Scope, view: View): Array<Column<Netwo
       heading: 'City',
       sort: 'place',
       cut: true,
-      cell: ({ location }) => <CutText of={`${location.city}, ${country(location.country)}`} />,
+      cell: ({ location }) => <CutText of={cityName(location)} />,
     },
     {
       heading: 'Services',

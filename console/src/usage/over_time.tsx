@@ -106,7 +106,7 @@ export function OverTimeCard(props: OverTimeCardProps) {
               <SelectField
                 label="Split by"
                 {...split}
-                options={optionsIn({ direction: 'Up and down', server: 'Server' })}
+                options={optionsIn({ direction: 'Direction', server: 'Server' })}
               />
             </div>
           )}

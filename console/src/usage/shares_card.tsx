@@ -71,13 +71,13 @@ export function SharesCard({ by, report, onChoose }: SharesCardProps) {
                 numeric: true,
                 cell: ({ total }) => percent(report.total > 0 ? total / report.total : 0),
               },
-              { heading: 'Up', word: 'up', numeric: true, cell: ({ up }) => columnBytes(up) },
               {
                 heading: 'Down',
                 word: 'down',
                 numeric: true,
                 cell: ({ down }) => columnBytes(down),
               },
+              { heading: 'Up', word: 'up', numeric: true, cell: ({ up }) => columnBytes(up) },
             ]}
           />
         </div>

@@ -57,6 +57,7 @@ const sorts = {
   id: lists.byNumber('s.id'),
   name: lists.byText('s.name'),
   title: lists.byText('lower(s.title)'),
+  place: lists.byText("s.city || ', ' || s.country || ', ' || s.name"),
   ip_count: lists.byNumber('(select count(*) from exit_ips e where e.server_id = s.id)'),
   nodes: lists.byNumber(nodeState, `${nodes} ${changed}`),
 };

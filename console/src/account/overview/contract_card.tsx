@@ -2,7 +2,7 @@
 import { Link } from 'wouter-preact';
 import { usePages } from '../../api/paging.ts';
 import { Share } from '../../charts/share.tsx';
-import { count, date } from '../../format.ts';
+import { cityName, count, date } from '../../format.ts';
 import { now } from '../../now.ts';
 import { addressOf, paths } from '../../paths.ts';
 import { Until } from '../../relative_time.tsx';
@@ -35,7 +35,7 @@ export function TopServers({ linksToServers }: { linksToServers: boolean }) {
   const query = { view: 'contract', sort: 'current', order: 'desc' } as const;
   const { rows, total } = usePages('console_list_network', { query, limit: shownServers });
   const top = (rows.data ?? [])
-    .map(({ server, title, own: entry }) => ({ server, title, bytes: entry?.current ?? 0 }))
+    .map(({ server, location, own: entry }) => ({ server, location, bytes: entry?.current ?? 0 }))
     .filter(({ bytes }) => bytes > 0);
   const maxBytes = top[0]?.bytes ?? 0;
   return (
@@ -60,7 +60,7 @@ export function TopServers({ linksToServers }: { linksToServers: boolean }) {
                   cell: ({ server }) =>
                     linksToServers ? <Link href={paths.server(server)}>{server}</Link> : server,
                 },
-                { heading: 'Place', cell: ({ title }) => title },
+                { heading: 'City', cell: ({ location }) => cityName(location) },
                 {
                   heading: 'Usage',
                   word: '',
