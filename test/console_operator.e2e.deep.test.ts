@@ -188,7 +188,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     expect(await visit.faultOf('Name')).toContain('exists already');
     await visit.field('Name').fill('forty');
     await visit.button('Add the scheme').click();
-    await visit.row('forty').getByText('from 40000 proxy, from 42000 proxy-https').waitFor();
+    await visit.row('forty').getByText('HTTP proxy from 40000, HTTPS proxy (over TLS) from 42000').waitFor();
     await visit.row('forty').getByText('none').waitFor();
     await visit.button(`Change ${scheme.name}`).click();
     await visit.field('Ports').fill('50000 proxy');
@@ -265,7 +265,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     await visit.field('IKEv2 VPN').check();
     await expectAccessible(visit, 'the services of many servers');
     await visit.button('Set them on 2 servers').click();
-    await visit.toast('2 servers now: proxy, vpn-ikev2.').waitFor();
+    await visit.toast('2 servers now: HTTP proxy, IKEv2 VPN.').waitFor();
     await visit.row('spare2').getByText('HTTP, VPN').waitFor();
     const [used] = (await t.operator.get(`/accounts/${account}/servers`)).body;
     const gone = async () => (await t.operator.get('/servers/spare1')).status;
