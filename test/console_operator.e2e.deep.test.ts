@@ -188,7 +188,10 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     expect(await visit.faultOf('Name')).toContain('exists already');
     await visit.field('Name').fill('forty');
     await visit.button('Add the scheme').click();
-    await visit.row('forty').getByText('HTTP proxy from 40000, HTTPS proxy (over TLS) from 42000').waitFor();
+    await visit
+      .row('forty')
+      .getByText('HTTP proxy from 40000, HTTPS proxy (over TLS) from 42000')
+      .waitFor();
     await visit.row('forty').getByText('none').waitFor();
     await visit.button(`Change ${scheme.name}`).click();
     await visit.field('Ports').fill('50000 proxy');
