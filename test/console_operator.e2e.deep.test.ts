@@ -241,7 +241,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
       .click();
     await visit.heading('Servers').waitFor();
     expect(visit.page.url()).toContain('places=');
-    const count = visit.page.getByText(/^\d+ found in \d+ entries/);
+    const count = visit.page.getByText(/^\d+ found in \d+ servers/);
     await count.waitFor();
     const few = await visit.page.getByRole('rowheader').count();
     expect(few).toBeGreaterThan(1);
