@@ -266,7 +266,7 @@ describe('the address of a page of the operator', { timeout: 360_000 }, () => {
     const [, many] = /(\d+) servers? ha/.exec(await bare.innerText()) ?? [];
     await bare.getByRole('link').click();
     await expect.poll(() => stateOf(visit), patience).toBe('nodes=neutral');
-    await visit.sees(new RegExp(`^${many} found in \\d+ entries`));
+    await visit.sees(new RegExp(`^${many} found in \\d+ servers`));
   });
 
   test('nothing of it was an error', () => {
