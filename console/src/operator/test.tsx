@@ -7,8 +7,9 @@ import { SuggestField } from '../forms/suggest_field.tsx';
 import { addressOf, paths } from '../paths.ts';
 import { Outcome } from '../servers/outcome.tsx';
 import { TestForm, testNote, useConnection } from '../servers/test_form.tsx';
-import { Card, DescriptionList, Empty, Page, TextField, Unread } from '../ui/ui.ts';
+import { Card, DescriptionList, Empty, Page, SelectField, TextField, Unread } from '../ui/ui.ts';
 import { useServerChoices } from './server_choices.ts';
+import { portsOfSchemes } from './test_ports.ts';
 
 type Verdict = ResponseOf<'admin_explain'>;
 
@@ -17,6 +18,15 @@ export function TestPage() {
   const [{ to, from, user }, change] = useConnection();
   const chosen = useRead('admin_get_server', { path: { server } }, { enabled: server !== '' });
   const { options, isWhole } = useServerChoices('');
+  const schemes = useRead('admin_list_port_schemes', {});
+  const ports =
+    chosen.data && schemes.data
+      ? portsOfSchemes(chosen.data, schemes.data).map(({ port, text }) => ({
+          ...{ value: String(port), text },
+        }))
+      : [];
+  const port = (ports.find(({ value }) => value === to) ?? ports[0])?.value ?? '';
+  const noPorts = chosen.data ? 'This server has no proxy ports' : 'Choose a server first';
   const hasNode = !chosen.data || chosen.data.nodes.live > 0;
   if (isWhole && options?.length === 0) {
     return (
@@ -40,6 +50,7 @@ export function TestPage() {
     <Page note={testNote}>
       <Card>
         <Unread of={chosen} what={server} />
+        <Unread of={schemes} what="the ports" />
         <TestForm
           lead={
             <>
@@ -53,16 +64,13 @@ export function TestPage() {
                 others={[{ value: '', text: 'Choose a server' }]}
                 useChoices={useServerChoices}
               />
-              <TextField
+              <SelectField
                 label="Port"
                 name="port"
-                type="number"
-                min={1}
-                max={65_535}
                 required
-                placeholder="10001"
-                value={to}
-                onInput={({ currentTarget }) => change({ to: currentTarget.value })}
+                value={port}
+                onInput={(to) => change({ to })}
+                options={ports.length > 0 ? ports : [{ value: '', text: noPorts }]}
               />
             </>
           }

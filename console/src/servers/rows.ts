@@ -38,7 +38,10 @@ export const toneOf: Record<State, Tone> = {
 };
 
 /** The ports of the services that the server offers; the port scheme may have more. */
-export function portsOf({ services }: OwnServer, { ports }: ExitIp): ExitIp['ports'] {
+export function portsOf(
+  { services }: Pick<OwnServer, 'services'>,
+  { ports }: Pick<ExitIp, 'ports'>,
+): ExitIp['ports'] {
   return ports.filter(({ service }) => services.includes(service));
 }
 

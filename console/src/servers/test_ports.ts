@@ -10,8 +10,13 @@ export interface TestPort {
   plain?: number;
 }
 
+interface ServerPorts {
+  services: OwnServer['services'];
+  ips: ReadonlyArray<Pick<OwnServer['ips'][number], 'ip' | 'ports'>>;
+}
+
 /** Each port that leads to an exit of the server by a service that it offers. */
-export const testPorts = (server: OwnServer): TestPort[] =>
+export const testPorts = (server: ServerPorts): TestPort[] =>
   server.ips.flatMap((exit) =>
     portsOf(server, exit).flatMap(({ port, override_port, service }) => [
       { port, service, text: `${port}: ${serviceName(service)}, exit ${exit.ip}` },
