@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { exitwardAgent } from '../../agent/src/cli.ts';
 import { exw } from '../../client/src/cli/commands.ts';
 import * as clientValues from '../../client/src/cli/values.ts';
@@ -162,9 +162,11 @@ test('a past time and a day are in words for people, and exact for pipes', () =>
     ['seen', 'seen', 'past'],
     ['from', 'from', 'day'],
   ];
-  const rows = [{ seen: Math.floor(Date.now() / 1000), from: 1_800_000_000 }];
+  vi.useFakeTimers({ toFake: ['Date'], now: 1_800_000_100_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  const rows = [{ seen: 1_800_000_099, from: 1_800_000_000 }];
   expect(textOf({ rows, columns, empty }, true)).toBe('SEEN      FROM\njust now  2027-01-15\n');
-  expect(textOf({ rows, columns, empty }, false)).toBe(`${rows[0]?.seen}\t1800000000\n`);
+  expect(textOf({ rows, columns, empty }, false)).toBe('1800000099\t1800000000\n');
 });
 
 test('numbers are under each other, with three digits of each size', () => {

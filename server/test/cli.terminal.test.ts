@@ -39,7 +39,7 @@ const tokenVersion = async () => {
 test('lists are tables with a bold header; in a pipe they are tabs without one', async () => {
   await terminal.enter('exitward account list');
   await terminal.shows(/code 0/);
-  expect(await terminal.screen()).toMatch(/^NAME {2}PLAN {2}USAGE .*\nacme {2}Team {2}0 B/m);
+  expect(await terminal.screen()).toMatch(/^NAME {2}PLAN {2}USAGE .*\nacme {2}Team {4}0 B/m);
   expect(await terminal.screen('-e')).toContain(`${styled}[1mNAME`);
   await terminal.enter('exitward account list | tr "\\t" "|"');
   await terminal.shows(/code 0/);
