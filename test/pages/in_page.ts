@@ -212,8 +212,8 @@ export const inPage = `(() => {
   const fill = async (texts, ofTypes) => {
     const isReading = () => /^Reading /m.test(
       [...form().querySelectorAll('option')].map((element) => element.textContent).join('\\n'));
-    await until(async () => !isReading() || ((await isQuiet()), false), 'for what can be chosen');
     for (const { name, required, value, type: kind } of controls()) {
+      await until(async () => !isReading() || ((await isQuiet()), false), 'for what can be chosen');
       const element = controlOf(name);
       if (kind === 'file') {
         const files = new DataTransfer();

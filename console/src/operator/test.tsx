@@ -26,7 +26,9 @@ export function TestPage() {
         }))
       : [];
   const port = (ports.find(({ value }) => value === to) ?? ports[0])?.value ?? '';
-  const noPorts = chosen.data ? 'This server has no proxy ports' : 'Choose a server first';
+  const isWithoutPorts = chosen.data && schemes.data;
+  const noServer = server === '' ? 'Choose a server first' : 'Reading the ports …';
+  const noPorts = isWithoutPorts ? 'This server has no proxy ports' : noServer;
   const hasNode = !chosen.data || chosen.data.nodes.live > 0;
   if (isWhole && options?.length === 0) {
     return (

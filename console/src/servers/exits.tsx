@@ -81,15 +81,19 @@ function portColumns(server: OwnServer, service: (typeof proxyServices)[number])
   const portAt = (exit: ExitIp) => portsOf(server, exit).find((port) => port.service === service);
   if (!server.ips.some(portAt)) return [];
   const name = service === 'proxy' ? 'HTTP' : 'HTTPS';
-  const column = (heading: string, which: 'port' | 'override_port'): Column<ExitIp> => ({
-    heading,
+  const column = (
+    heading: string,
+    which: 'port' | 'override_port',
+    word = heading,
+  ): Column<ExitIp> => ({
+    ...{ heading, word },
     numeric: true,
     cell: (exit) => {
       const port = portAt(exit)?.[which];
       return port && <Port of={{ host: server.hostname, port, service }} />;
     },
   });
-  return [column(name, 'port'), column(`${name} + custom DNS`, 'override_port')];
+  return [column(name, 'port'), column(`${name} + custom DNS`, 'override_port', 'custom DNS')];
 }
 
 function Port({ of }: { of: Through }) {
