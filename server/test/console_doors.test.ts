@@ -48,6 +48,8 @@ eachDatabase((database) => {
     await account.post('/contract/ip-authlist', { ip: '192.0.2.1', user: 'alice', expiry });
     const override = { server: 'fra1', hostname: 'a.example', ip: '203.0.113.7', expiry };
     await account.post('/contract/overrides', override);
+    const view = { page: '/authlist', name: 'mine', query: 'q=a' };
+    await people.get('alice')?.send('PUT', '/views', view);
   });
   afterAll(() => t.stop());
 
