@@ -16,7 +16,7 @@ test('every route of an account is there for both, except a few that only one of
   const onlyPeople = people.filter((route) => !operators.includes(route));
   expect(
     onlyPeople.filter(
-      (route) => !/^\w+ (session|sessions|password|second-factor|invite)\b/.test(route),
+      (route) => !/^\w+ (session|sessions|password|second-factor|invite|views)\b/.test(route),
     ),
   ).toEqual(['get address', 'post proxy-tokens', 'get events']);
   expect(operators.filter((route) => !people.includes(route))).toEqual([

@@ -140,7 +140,10 @@ function noResponse({ url, source }: Destination, error: Error): string {
   const place = `${url} (by ${source})`;
   if (isProxyFault(error.cause)) return `${place} can't be reached: ${networkFault(error)}.`;
   const proxy = proxyOf(url);
-  if (!proxy && /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/.test(code)) {
+  if (
+    !proxy &&
+    /^(?:EPROTO|ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG)$/.test(code)
+  ) {
     return `The server at ${place} speaks plain http there, as operators' listeners on loopback do: remove EXITWARD_ADMIN_URL, or begin it with http.`;
   }
   const through = proxy ? `, asked through ${proxy}` : '';
