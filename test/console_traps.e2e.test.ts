@@ -9,7 +9,7 @@ import { pagePatienceMs } from './browser.ts';
 import { account, Console, everything } from './console/console.ts';
 import type { Visit } from './console/visit.ts';
 
-/** Nodes report these: like the times of last use, they move while nobody changes anything. */
+/** Nodes report these: they change by themselves, like the times of last use. */
 const reported = ['ips', 'nodes', 'over_limit', 'status', 'usage'];
 
 /** A page of another site, with nothing on it. */

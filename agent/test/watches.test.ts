@@ -1,5 +1,5 @@
-// Watches: the node answers at once and every few seconds while somebody looks, and does nothing
-// when nobody does.
+// Watches: the node answers at once and every few seconds while a watch lasts, and does nothing
+// without one.
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';

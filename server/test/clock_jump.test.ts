@@ -15,7 +15,7 @@ test('a wrong clock holds back every job, except those that do no lasting harm',
     'server limits': 'they are evaluated again on each run',
     'authlist proofs': 'they depend on a setting, not on time',
     'forget questions': 'the caller has had no answer, and asks again',
-    'forget watches': 'who looks again has the nodes asked again',
+    'forget watches': 'the next request asks the nodes again',
     'report keys': 'it tells what this process has',
     'renew hashes': 'they depend on the keys, not on time',
   };

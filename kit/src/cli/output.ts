@@ -43,7 +43,7 @@ export interface Empty {
 }
 
 export type Part =
-  /** `empty`: for people, when there are no rows; undefined: a sentence beside it says so. */
+  /** `empty`: for people, when there are no rows; undefined: a sentence next to it says so. */
   | { rows: readonly Row[]; columns: readonly Column[]; empty: Empty | undefined }
   | { record: Row; columns: readonly Column[] }
   /** Printed byte for byte; on a terminal with its steering characters escaped. */
