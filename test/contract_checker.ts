@@ -231,7 +231,9 @@ function isError(value: unknown, isV0: boolean): boolean {
   const { message, ...rest } = value as { message?: unknown };
   if (typeof message !== 'string' || message.length === 0) return false;
   if (isV0) return Object.keys(rest).length === 0;
-  const { code: _, field, ...others } = rest as { code?: unknown; field?: unknown };
+  const { code: _, field, faults, ...others } = rest as Record<string, unknown>;
   const isField = field === undefined || message.startsWith(`${field}: `);
-  return isField && Object.keys(others).length === 0;
+  // A manifest names all of its faults at once; their shape is the document's.
+  const areFaults = faults === undefined || Array.isArray(faults);
+  return isField && areFaults && Object.keys(others).length === 0;
 }
