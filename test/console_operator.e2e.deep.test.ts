@@ -93,7 +93,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
   test('where geo-IP providers see the exit IPs is listed by how wrong that is, and the geofeed is downloaded', async () => {
     const { body: wrong } = await t.operator.get('/geo?status=crit&limit=1');
     await visit.go('/operator/geo');
-    await visit.page.getByText('It is not published.').waitFor();
+    await visit.page.getByText('It isn’t published.').waitFor();
     await visit.page.getByRole('rowheader', { name: wrong[0].ip }).first().waitFor();
     const poor = visit.page.locator('.badge', { hasText: 'Over 250 km off' });
     expect(await poor.count()).toBe(0);
@@ -201,7 +201,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     await visit.button('Change forty').click();
     await visit.field('Ports').fill('41000 proxy');
     await visit.button('Save').click();
-    await visit.row('forty').getByText('from 41000 proxy').waitFor();
+    await visit.row('forty').getByText('HTTP proxy from 41000').waitFor();
     await visit.button('Remove forty').click();
     await visit
       .dialog('Remove the port scheme forty?')
