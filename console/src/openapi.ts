@@ -1969,6 +1969,8 @@ export interface ServerDetail {
       /** Last status check; 0 if there was none. */
       status_time: number;
     }[];
+    /** Why no connection can leave from this address: a loopback or link-local one is no exit. */
+    confined: string | null;
     geostatus: {
       /** Third-party geo-IP provider. */
       provider: string;

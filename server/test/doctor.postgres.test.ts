@@ -143,6 +143,29 @@ eachDatabase((database) => {
       expect((await t.operator.get('/status')).body.database.revision).toBe(before);
     });
 
+    test('an exit IP from which nothing leaves is listed, and shown with the reason', async () => {
+      expect(named(await runDoctor(), 'exits')).toMatchObject([{ state: 'ok' }]);
+      for (const [at, ip] of ['127.0.0.9', 'FE80::9', '192.168.0.9'].entries()) {
+        const added = await t.operator.put(`/servers/fra1/exits/${ip}`, { port_base: 90 + at });
+        expect(added.status).toBe(201);
+      }
+      const { exit_ips } = (await t.operator.get('/servers/fra1')).body;
+      const confined = exit_ips.map((exit: Record<string, string>) => [exit.ip, exit.confined]);
+      expect(confined.slice(-3)).toEqual([
+        ['127.0.0.9', expect.stringMatching(/^127.0.0.9 is a loopback address: .+\. Use .+\.$/)],
+        ['fe80::9', expect.stringMatching(/^fe80::9 is a link-local address: /)],
+        ['192.168.0.9', null],
+      ]);
+      expect(named(await runDoctor(), 'exits')).toMatchObject([
+        {
+          state: 'warning',
+          sentence: expect.stringContaining('127.0.0.9 of fra1, fe80::9 of fra1.'),
+          remedy: expect.stringContaining('exitward exit remove fra1 127.0.0.9'),
+        },
+      ]);
+      for (const [ip] of confined.slice(-3)) await t.operator.delete(`/servers/fra1/exits/${ip}`);
+    });
+
     test('keys that are lost or replaced while it runs are a fault before the next start', async () => {
       const { keys_file } = t.running.ctx.config;
       const away = `${keys_file}.away`;
@@ -237,7 +260,11 @@ describe('nodes', () => {
       ...{ name: `n${at}`, server: 'fra1', version, live: true, faults: [] },
       ...node,
     }));
-    const check = runningChecks({} as never, all, []).find((check) => check.name === name);
+    const check = runningChecks({} as never, {
+      nodes: all,
+      spellings: [],
+      confined: [],
+    }).find((check) => check.name === name);
     return [await check?.run()].flat().map((finding) => `${finding?.state}: ${finding?.sentence}`);
   };
 

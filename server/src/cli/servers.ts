@@ -1,6 +1,5 @@
 // exitward server …, exitward exit …: the servers of the network.
 
-import { whyConfined } from '../../../kit/src/address.ts';
 import { type Column, notify, record, type Shown } from '../../../kit/src/cli/output.ts';
 import { list } from '../../../kit/src/cli/values.ts';
 import { listAt, removeAt } from './actions.ts';
@@ -130,9 +129,9 @@ export const exitNoun = nounOf('exit', 'exit IPs of a server', [
     required: [['--port-base <number>', '0 to 499, once per server', 'port_base', whole]],
     run: async (given, api) => {
       const value = await api.put<Row>(given.path(exit), given.fields);
-      const ip = given.word('ip');
-      const confined = whyConfined(ip.toLowerCase());
-      if (confined) notify(`${ip} ${confined}. Clients need an exit IP of the machine that can.`);
+      const { port_base } = given.fields;
+      const added = (value.exit_ips as Row[]).find((exitIp) => exitIp.port_base === port_base);
+      if (added?.confined) notify(added.confined as string);
       return showServer(value);
     },
   },

@@ -57,10 +57,22 @@ export interface OldSpelling {
   also_on: string | undefined;
 }
 
+/** An exit IP from which nothing leaves its machine. */
+export interface ConfinedExit {
+  server: string;
+  ip: string;
+}
+
+/** The records that the doctor checks. */
+export interface SeenNetwork {
+  nodes: readonly SeenNode[];
+  spellings: readonly OldSpelling[];
+  confined: readonly ConfinedExit[];
+}
+
 export function runningChecks(
   { config, db, secrets, install, clock, backups, certificate }: RunningServer,
-  nodes: readonly SeenNode[],
-  spellings: readonly OldSpelling[],
+  { nodes, spellings, confined }: SeenNetwork,
 ): Check[] {
   return [
     { name: 'server', run: () => ok(`Exitward ${version} runs.`) },
@@ -75,7 +87,17 @@ export function runningChecks(
     { name: 'node_clocks', run: () => nodeClocks(nodes) },
     { name: 'node_packages', run: () => nodePackages(install) },
     { name: 'spellings', run: () => storedSpellings(spellings) },
+    { name: 'exits', run: () => confinedExits(confined) },
   ];
+}
+
+function confinedExits(exits: readonly ConfinedExit[]): Outcome {
+  const [first] = exits;
+  if (!first) return ok('No exit IP is a loopback or link-local address.');
+  return warning(
+    `Nothing leaves from loopback and link-local addresses: ${listed(exits.map(({ server, ip }) => `${ip} of ${server}`))}.`,
+    `exitward exit add ${first.server}, with an address by which its machine reaches the Internet; then exitward exit remove ${first.server} ${first.ip}`,
+  );
 }
 
 /** Earlier versions stored addresses and hostnames as they were typed. */

@@ -21,6 +21,7 @@ import * as store from './store.ts';
  * more port schemes. Connections leave it from its exit IPs, each with its last health report.
  */
 export type Server = store.ServerRow;
+export { confinedExits, confinementOf } from './confined_exits.ts';
 export { oldSpellings } from './old_spellings.ts';
 export {
   exitFilters,

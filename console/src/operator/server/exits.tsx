@@ -67,7 +67,16 @@ export function Exits({ server }: { server: Server }) {
 }
 
 const columns: Column<Exit>[] = [
-  { heading: 'Exit IP', names: true, cell: ({ ip }) => <span class="mono">{ip}</span> },
+  {
+    heading: 'Exit IP',
+    names: true,
+    cell: ({ ip, confined }) => (
+      <span class="two-lines">
+        <span class="mono">{ip}</span>
+        {confined !== null && <span class="note">{confined}</span>}
+      </span>
+    ),
+  },
   { heading: 'Port base', numeric: true, cell: ({ port_base }) => port_base },
   {
     heading: 'Health',
@@ -121,11 +130,13 @@ function PortBaseField({ value }: { value: number }) {
   );
 }
 
-async function setExit(server: string, ip: string, fields: FormData): Promise<void> {
-  await change('admin_set_server_exit', {
+async function setExit(server: string, ip: string, fields: FormData): Promise<Exit | undefined> {
+  const port_base = portBaseOf(fields);
+  const { exit_ips } = await change('admin_set_server_exit', {
     path: { server, ip },
-    body: { port_base: portBaseOf(fields) },
+    body: { port_base },
   });
+  return exit_ips.find((exit) => exit.port_base === port_base);
 }
 
 const portBaseOf = (fields: FormData) => Number(textOf(fields, 'port_base'));
@@ -142,8 +153,8 @@ function AddExit({ server, onClose }: { server: Server; onClose: () => void }) {
       onClose={onClose}
       onSubmit={async (fields) => {
         const ip = textOf(fields, 'ip');
-        await setExit(server.name, ip, fields);
-        return `${ip} is an exit IP of ${server.name}.`;
+        const added = await setExit(server.name, ip, fields);
+        return `${ip} is an exit IP of ${server.name}. ${added?.confined ?? ''}`.trim();
       }}
     >
       <TextField

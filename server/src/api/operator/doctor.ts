@@ -7,7 +7,7 @@ import { runningChecks, type SeenNode } from '../../doctor/running.ts';
 import { reportedSettings } from '../../doctor/settings.ts';
 import { Named, OneOf, orNull, Strict } from '../../http/fields.ts';
 import { faultsByNode, listNodes } from '../../nodes/nodes.ts';
-import { oldSpellings } from '../../servers/servers.ts';
+import { confinedExits, oldSpellings } from '../../servers/servers.ts';
 import { version } from '../../values/version.ts';
 import { operatorRoute } from './route.ts';
 
@@ -56,7 +56,11 @@ export function doctorRoutes(app: FastifyInstance, ctx: Context): void {
       version,
       settings: reportedSettings(ctx.config),
       findings: await runChecks(
-        runningChecks(ctx, await seenNodes(ctx), await oldSpellings(ctx.db)),
+        runningChecks(ctx, {
+          nodes: await seenNodes(ctx),
+          spellings: await oldSpellings(ctx.db),
+          confined: await confinedExits(ctx.db),
+        }),
       ),
     }),
   });

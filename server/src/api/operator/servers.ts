@@ -5,12 +5,13 @@ import type { Context } from '../../context.ts';
 import { accountsOfServer } from '../../contract_servers/contract_servers.ts';
 import type { Reader } from '../../db/database.ts';
 import { geoStatusesOfServer } from '../../geo/geo.ts';
-import { Integer, Named, Strict, Timestamp } from '../../http/fields.ts';
+import { Integer, Named, orNull, Strict, Timestamp } from '../../http/fields.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
 import { vpnHealth } from '../../nodes/nodes.ts';
 import {
   changeServer,
+  confinementOf,
   createServer,
   exitIpsOfServer,
   portSchemesOfServer,
@@ -47,6 +48,10 @@ const OneServer = Named('ServerDetail', {
       status: Type.String({ description: 'ok, warn, crit or unknown.' }),
       status_time: Timestamp('Last status check; 0 if there was none.'),
       vpn: ExitVpn,
+      confined: orNull(
+        Type.String(),
+        'Why no connection can leave from this address: a loopback or link-local one is no exit.',
+      ),
       geostatus: Type.Array(
         Strict({
           provider: Type.String({ description: 'Third-party geo-IP provider.' }),
@@ -88,6 +93,7 @@ async function presentWhole(ctx: Context, db: Reader, server: Server, now: numbe
       ...exit,
       status: presentStatus({ server_id: server.id, ...exit }, health_stale_seconds, now),
       vpn: presentExitVpn(server, exit.ip, vpn),
+      confined: confinementOf(exit.ip),
       geostatus: geo.filter(({ ip }) => ip === exit.ip).map(({ ip: _, ...verdict }) => verdict),
     })),
   };
