@@ -1,4 +1,5 @@
 // The fields for a time range, and for a comparison with the one before: all in the address.
+import type { ComponentChildren } from 'preact';
 import { useAddressStates } from '../address.ts';
 import { periodText } from '../format.ts';
 import { now } from '../now.ts';
@@ -52,6 +53,21 @@ export function useSpan(offered: Offered): ChosenSpan {
   const isCompared = compare !== '';
   const before = span && isCompared ? spanBefore(choice, span, calendar) : undefined;
   return { choice, span, wrong, before, offered, change, isCompared };
+}
+
+/** The fields in a row, after others, and below them why the choice is wrong. */
+export function SpanFilters({ of, children }: { of: ChosenSpan; children?: ComponentChildren }) {
+  return (
+    <>
+      <div class="filters">
+        {children}
+        <SpanFields of={of} />
+      </div>
+      <p class="fault" role="alert">
+        {of.wrong}
+      </p>
+    </>
+  );
 }
 
 export function SpanFields({ of: { choice, offered, change, isCompared } }: { of: ChosenSpan }) {

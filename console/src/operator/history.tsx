@@ -9,13 +9,13 @@ import { Chart } from '../charts/chart.tsx';
 import type { Series } from '../charts/marks.ts';
 import { csvOf } from '../charts/numbers.ts';
 import { changeInWords, type Span, type SpanName } from '../charts/span.ts';
-import { SpanFields, useSpan } from '../charts/span_fields.tsx';
+import { SpanFilters, useSpan } from '../charts/span_fields.tsx';
 import { inBitsPerSecond, inCounts, inSeconds, type Unit } from '../charts/units.ts';
 import { csv, download } from '../csv.ts';
 import { bitRate, bytes } from '../format.ts';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
-import { Button, Card, Empty, Loaded, Stat, together, Unread } from '../ui/ui.ts';
+import { Card, Empty, ExportCsvButton, Loaded, Stat, together, Unread } from '../ui/ui.ts';
 import { usePixels } from '../ui/width.ts';
 import { type Filled, filled, rejectionsIn } from './history_points.ts';
 
@@ -48,7 +48,7 @@ export function HistoryCard({ server, node, isOnline }: HistoryCardProps) {
     standard: 'day',
     grain: stepSeconds,
   });
-  const { span, before, wrong } = chosen;
+  const { span, before } = chosen;
   const of = {
     ...(server !== undefined && { server }),
     ...(node !== undefined && { node }),
@@ -82,18 +82,9 @@ export function HistoryCard({ server, node, isOnline }: HistoryCardProps) {
     <Card
       title="Over time"
       note="Times are UTC."
-      actions={
-        <Button icon="download" disabled={!charts} onClick={save}>
-          Export<span class="visually-hidden"> {subject} over time as CSV</span>
-        </Button>
-      }
+      actions={<ExportCsvButton of={`${subject} over time`} disabled={!charts} onClick={save} />}
     >
-      <div class="filters">
-        <SpanFields of={chosen} />
-      </div>
-      <p class="fault" role="alert">
-        {wrong}
-      </p>
+      <SpanFilters of={chosen} />
       <div ref={box} class="stack">
         <Loaded of={history} what="the history">
           {(data) =>

@@ -6,20 +6,19 @@ import { useAddressField } from '../address.ts';
 import type { ResponseOf } from '../api/api.ts';
 import { useRead } from '../api/reading.ts';
 import { bucketFor } from '../charts/axis.ts';
-import { Chart } from '../charts/chart.tsx';
 import { bucketsIn, daySeconds, everyPart, startOfBucket } from '../charts/days.ts';
 import type { Series } from '../charts/marks.ts';
 import { csvOf } from '../charts/numbers.ts';
 import { changeInWords, type Span, type SpanName } from '../charts/span.ts';
-import { SpanFields, useSpan } from '../charts/span_fields.tsx';
+import { SpanFilters, useSpan } from '../charts/span_fields.tsx';
 import { inBytes } from '../charts/units.ts';
 import { csv, download } from '../csv.ts';
 import { bytes, columnBytes, percent } from '../format.ts';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
 import {
-  Button,
   Card,
+  ExportCsvButton,
   isOneOf,
   Loaded,
   optionsIn,
@@ -30,7 +29,7 @@ import {
 } from '../ui/ui.ts';
 import { usePixels } from '../ui/width.ts';
 import { colorOfOthers, colorsOf } from '../usage/colors.ts';
-import { byDirection } from '../usage/over_time.tsx';
+import { byDirection, UsageChart } from '../usage/over_time.tsx';
 
 const splits = { direction: 'Direction', account: 'Account', server: 'Server' } as const;
 type Split = keyof typeof splits;
@@ -48,7 +47,7 @@ export function NetworkOverTime() {
   const splitField = useAddressField('split', 'direction');
   const split: Split = isOneOf(splits, splitField.value) ? splitField.value : 'direction';
   const chosen = useSpan({ names, standard: 'month', grain: daySeconds });
-  const { span, before, wrong } = chosen;
+  const { span, before } = chosen;
   const isShort = span !== undefined && span.to - span.from <= 2 * daySeconds;
   const seconds = bucketFor(span ?? { from: 0, to: 30 * daySeconds }, pixels || 1000, {
     narrowest: isShort ? hourSeconds : daySeconds,
@@ -78,19 +77,11 @@ export function NetworkOverTime() {
     <Card
       title="Over time"
       note="The whole network. Times are UTC."
-      actions={
-        <Button icon="download" disabled={!shown.data} onClick={save}>
-          Export<span class="visually-hidden"> over time as CSV</span>
-        </Button>
-      }
+      actions={<ExportCsvButton of="over time" disabled={!shown.data} onClick={save} />}
     >
-      <div class="filters">
+      <SpanFilters of={chosen}>
         <SelectField label="Split by" {...splitField} value={split} options={optionsIn(splits)} />
-        <SpanFields of={chosen} />
-      </div>
-      <p class="fault" role="alert">
-        {wrong}
-      </p>
+      </SpanFilters>
       <div ref={box} class="stack">
         <Loaded of={shown} what="usage over time">
           {() => (
@@ -103,15 +94,11 @@ export function NetworkOverTime() {
                   {bytes(usage.data?.total ?? 0)}
                 </Stat>
               </dl>
-              <Chart
-                title="Usage over time"
+              <UsageChart
                 span={span ?? { from: 0, to: daySeconds }}
                 starts={starts}
                 seconds={seconds}
                 series={series}
-                unit={inBytes}
-                empty="No traffic in this time range."
-                heightPixels={300}
               />
               {usage.parts && <Parts by={split} parts={usage.parts} />}
             </>

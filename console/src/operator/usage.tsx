@@ -11,10 +11,10 @@ import { now } from '../now.ts';
 import { addressOf, paths } from '../paths.ts';
 import {
   Badge,
-  Button,
   Card,
   type Column,
   Empty,
+  ExportCsvButton,
   Loaded,
   Page,
   SearchField,
@@ -78,9 +78,11 @@ export function UsagePage() {
     <Page
       note="Every account in its current billing period."
       actions={
-        <Button icon="download" disabled={!pages.rows.data || pages.hasMore} onClick={save}>
-          Export<span class="visually-hidden"> accounts as CSV</span>
-        </Button>
+        <ExportCsvButton
+          of="accounts"
+          disabled={!pages.rows.data || pages.hasMore}
+          onClick={save}
+        />
       }
     >
       <Loaded of={pages.rows} what="usage">

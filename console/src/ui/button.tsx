@@ -40,6 +40,15 @@ export function Button({
   );
 }
 
+/** Saves what a card shows as CSV; screen readers hear what that is, such as "accounts". */
+export function ExportCsvButton({ of, ...rest }: { of: string } & ButtonProps) {
+  return (
+    <Button {...rest} icon="download">
+      Export<span class="visually-hidden"> {of} as CSV</span>
+    </Button>
+  );
+}
+
 /** A button that is only an icon; `label` says what it does. */
 export function IconButton({
   icon,

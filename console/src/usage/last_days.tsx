@@ -3,7 +3,7 @@ import { Link } from 'wouter-preact';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { daySeconds } from '../charts/days.ts';
-import { SpanFields, useSpan } from '../charts/span_fields.tsx';
+import { SpanFilters, useSpan } from '../charts/span_fields.tsx';
 import { addressOf } from '../paths.ts';
 import '../style/usage.css';
 import { Loaded } from '../ui/ui.ts';
@@ -16,7 +16,7 @@ export function LastDays({ of }: { of: { server: string } | { user: string } }) 
     standard: 'month',
     grain: daySeconds,
   });
-  const { span, before, wrong } = chosen;
+  const { span, before } = chosen;
   const query = { ...span, ...of };
   const usage = useReadIn(
     scope,
@@ -35,12 +35,7 @@ export function LastDays({ of }: { of: { server: string } | { user: string } }) 
             before={before}
             servers={[]}
           >
-            <div class="filters">
-              <SpanFields of={chosen} />
-            </div>
-            <p class="fault" role="alert">
-              {wrong}
-            </p>
+            <SpanFilters of={chosen} />
           </OverTimeCard>
           <p>
             <Link href={addressOf(scope.paths.usage, of)}>Usage in detail</Link>

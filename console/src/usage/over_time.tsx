@@ -7,13 +7,13 @@ import { useScope } from '../api/scope.ts';
 import { bucketFor } from '../charts/axis.ts';
 import { Chart } from '../charts/chart.tsx';
 import { daySeconds, everyPart, type Part, partSeconds, type UsageOfPart } from '../charts/days.ts';
-import type { Series } from '../charts/marks.ts';
+import type { Charted, Series } from '../charts/marks.ts';
 import { csvOf } from '../charts/numbers.ts';
 import type { Span } from '../charts/span.ts';
 import { inBytes } from '../charts/units.ts';
 import { csv, download } from '../csv.ts';
 import { now } from '../now.ts';
-import { Button, Card, Loaded, optionsIn, SelectField, together } from '../ui/ui.ts';
+import { Card, ExportCsvButton, Loaded, optionsIn, SelectField, together } from '../ui/ui.ts';
 import { usePixels } from '../ui/width.ts';
 import { colorOfOthers, colorsOf } from './colors.ts';
 import { fileName, type Report, type ReportQuery } from './report.ts';
@@ -110,30 +110,30 @@ export function OverTimeCard(props: OverTimeCardProps) {
               />
             </div>
           )}
-          <Button icon="download" disabled={!shown.data} onClick={save}>
-            Export<span class="visually-hidden"> {name.toLowerCase()} as CSV</span>
-          </Button>
+          <ExportCsvButton of={name.toLowerCase()} disabled={!shown.data} onClick={save} />
         </>
       }
     >
       {children}
       <div ref={box}>
         <Loaded of={shown} what={`usage by ${by}`}>
-          {() => (
-            <Chart
-              title="Usage over time"
-              span={span}
-              starts={starts}
-              seconds={seconds}
-              series={series}
-              unit={inBytes}
-              empty="No traffic in this time range."
-              heightPixels={300}
-            />
-          )}
+          {() => <UsageChart span={span} starts={starts} seconds={seconds} series={series} />}
         </Loaded>
       </div>
     </Card>
+  );
+}
+
+/** The chart of usage over time, of an account or of the network. */
+export function UsageChart(charted: Pick<Charted, 'span' | 'starts' | 'seconds' | 'series'>) {
+  return (
+    <Chart
+      {...charted}
+      title="Usage over time"
+      unit={inBytes}
+      empty="No traffic in this time range."
+      heightPixels={300}
+    />
   );
 }
 

@@ -3,7 +3,7 @@ import { useScope } from '../api/scope.ts';
 import { Share } from '../charts/share.tsx';
 import { csv, download } from '../csv.ts';
 import { columnBytes, percent } from '../format.ts';
-import { Button, Card, Empty, Table } from '../ui/ui.ts';
+import { Card, Empty, ExportCsvButton, Table } from '../ui/ui.ts';
 import { fileName, type Report } from './report.ts';
 
 interface SharesCardProps {
@@ -31,13 +31,7 @@ export function SharesCard({ by, report, onChoose }: SharesCardProps) {
   return (
     <Card
       title={title}
-      actions={
-        rows.length > 0 && (
-          <Button icon="download" onClick={save}>
-            Export<span class="visually-hidden"> {title.toLowerCase()} as CSV</span>
-          </Button>
-        )
-      }
+      actions={rows.length > 0 && <ExportCsvButton of={title.toLowerCase()} onClick={save} />}
     >
       {rows.length === 0 ? (
         <Empty title="No traffic in this period" />
