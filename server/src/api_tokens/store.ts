@@ -1,7 +1,6 @@
 // The SQL of API tokens.
+import { deleteByKeys, findByIds } from '../db/by_ids.ts';
 import type { Reader, Transaction } from '../db/database.ts';
-import { findByKeys, type Key, listOfKeys } from '../db/one_of.ts';
-import { slice } from '../db/slices.ts';
 import type { Hashes } from '../keys/secrets.ts';
 import type { Use } from '../observed/last_used.ts';
 
@@ -83,26 +82,18 @@ export function insert(tx: Transaction, row: ApiTokenRow): Promise<void> {
 }
 
 /** Finds the tokens with these ids. Returns a function that looks one up by its id. */
-export async function findMany(db: Reader, account_id: number, ids: readonly number[]) {
-  const find = await findByKeys<ApiTokenRow>(
-    ids.map((id): Key => [account_id, id]),
-    (row) => [row.account_id, row.id],
-    (keys) => {
-      const { list, values } = listOfKeys(keys);
-      return db.all(`select * from api_tokens where (account_id, id) in ${list}`, values);
-    },
-  );
-  return (id: number) => find(account_id, id);
+export function findMany(db: Reader, account_id: number, ids: readonly number[]) {
+  const select = 'select * from api_tokens';
+  return findByIds<ApiTokenRow>(db, { select, row: 'api_tokens' }, account_id, ids);
 }
 
 export async function removeMany(tx: Transaction, account_id: number, ids: readonly number[]) {
   for (const id of ids) tx.group.forget(shareName(account_id, id));
-  for (let at = 0; at < ids.length; at += slice) {
-    const { list, values } = listOfKeys(
-      ids.slice(at, at + slice).map((id): Key => [account_id, id]),
-    );
-    await tx.run(`delete from api_tokens where (account_id, id) in ${list}`, values);
-  }
+  await deleteByKeys(
+    tx,
+    'api_tokens',
+    ids.map((id) => [account_id, id]),
+  );
 }
 
 /** Stores when tokens were last used, unless a later time is stored already. */

@@ -1,8 +1,9 @@
 // The SQL of the IP authlist.
 
 import type { Address } from '../../../kit/src/address.ts';
+import { deleteByKeys, findByIds } from '../db/by_ids.ts';
 import type { Reader, Transaction, Value } from '../db/database.ts';
-import { findByKeys, type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
+import { type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
 import { insertRow, updateRow } from '../db/rows.ts';
 import { type Ids, slice } from '../db/slices.ts';
 import {
@@ -119,26 +120,14 @@ export function find(
 }
 
 /** Those of these entries that hold. */
-export async function findMany(
+export function findMany(
   db: Reader,
   account_id: number,
   ids: readonly number[],
   now: number,
 ): Promise<(id: number) => AuthlistEntry | undefined> {
-  const keys = ids.map((id): Key => [account_id, id]);
-  const find = await findByKeys<AuthlistEntry>(
-    keys,
-    (row) => [row.account_id, row.id],
-    (part) => {
-      const { list, values } = listOfKeys(part);
-      const isOn = `a.expiry > $${values.length + 1} and not ${removed}`;
-      return db.all(`${select} where (a.account_id, a.id) in ${list} and ${isOn}`, [
-        ...values,
-        now,
-      ]);
-    },
-  );
-  return (id) => find(account_id, id);
+  const isOn = `a.expiry > $1 and not ${removed}`;
+  return findByIds(db, { select, row: 'a', where: isOn, values: [now] }, account_id, ids);
 }
 
 /** Sets the expiry of each of these entries, by id. */
@@ -159,11 +148,8 @@ export async function updateExpiries(
 
 /** Also forgets when they were used. */
 export async function removeMany(tx: Transaction, keys: readonly Key[]): Promise<void> {
-  for (let at = 0; at < keys.length; at += slice) {
-    const { list, values } = listOfKeys(keys.slice(at, at + slice));
-    await tx.run(`delete from authlist where (account_id, id) in ${list}`, values);
-    await tx.run(`delete from authlist_uses where (account_id, entry_id) in ${list}`, values);
-  }
+  await deleteByKeys(tx, 'authlist', keys);
+  await deleteByKeys(tx, 'authlist_uses', keys, 'entry_id');
 }
 
 /** False, and writes nothing, when the address is claimed on the port scheme. */

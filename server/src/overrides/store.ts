@@ -1,8 +1,9 @@
 // The SQL of custom DNS entries (hostname overrides).
 
 import type { Address } from '../../../kit/src/address.ts';
+import { deleteByKeys, findByIds } from '../db/by_ids.ts';
 import type { Reader, Transaction, Value } from '../db/database.ts';
-import { findByKeys, type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
+import { type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
 import { insertRow, updateRow } from '../db/rows.ts';
 import { type Ids, slice } from '../db/slices.ts';
 import {
@@ -142,26 +143,14 @@ export function find(db: Reader, account_id: number, id: number, since: number) 
 }
 
 /** Those of these entries that expire after `since`. */
-export async function findMany(
+export function findMany(
   db: Reader,
   account_id: number,
   ids: readonly number[],
   since: number,
 ): Promise<(id: number) => Override | undefined> {
-  const keys = ids.map((id): Key => [account_id, id]);
-  const find = await findByKeys<Override>(
-    keys,
-    (row) => [row.account_id, row.id],
-    (part) => {
-      const { list, values } = listOfKeys(part);
-      const isOn = `o.expiry > $${values.length + 1} and not ${removed}`;
-      return db.all(`${select} where (o.account_id, o.id) in ${list} and ${isOn}`, [
-        ...values,
-        since,
-      ]);
-    },
-  );
-  return (id) => find(account_id, id);
+  const isOn = `o.expiry > $1 and not ${removed}`;
+  return findByIds(db, { select, row: 'o', where: isOn, values: [since] }, account_id, ids);
 }
 
 /** Sets the expiry of each of these entries, as of a change. */
@@ -183,11 +172,8 @@ export async function updateExpiries(
   }
 }
 
-export async function removeMany(tx: Transaction, keys: readonly Key[]): Promise<void> {
-  for (let at = 0; at < keys.length; at += slice) {
-    const { list, values } = listOfKeys(keys.slice(at, at + slice));
-    await tx.run(`delete from overrides where (account_id, id) in ${list}`, values);
-  }
+export function removeMany(tx: Transaction, keys: readonly Key[]): Promise<void> {
+  return deleteByKeys(tx, 'overrides', keys);
 }
 
 export function findOverrideRows(db: Reader, keys: readonly Key[]) {

@@ -23,16 +23,7 @@ import {
 } from '../../authlist/authlist.ts';
 import type { Reader } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
-import {
-  IdPath,
-  Integer,
-  idOf,
-  Named,
-  OneOf,
-  Removed,
-  Strict,
-  Timestamp,
-} from '../../http/fields.ts';
+import { IdPath, Integer, idOf, Named, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { knownAddress, ownAddress } from '../../http/own_address.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
@@ -41,7 +32,7 @@ import { EndsBefore, filterIn, listQuery, pageIn, readPage } from '../list_pages
 import { earliest, type Part } from '../lists.ts';
 import type { Mount } from './mount.ts';
 import { Note, noteFields, shownNote } from './notes.ts';
-import { Undo } from './removals.ts';
+import { removalOfAll, undoOfRemoval } from './removals.ts';
 import { onlyOneself, requireSelf, type Scope } from './scope.ts';
 
 export const addressIsTaken =
@@ -217,10 +208,8 @@ export function authlistRoutes(mount: Mount): void {
 
   route('DELETE /authlist', {
     may: admins,
-    record: true,
+    ...removalOfAll,
     id: 'remove_all_authlist_entries',
-    summary: 'Remove all entries; it can be undone for seven days',
-    answer: Removed,
     handle: (request) =>
       write(request, (tx, { account_id }) =>
         removeAllEntries(tx, account_id, () => {}, rules.any_contract),
@@ -229,14 +218,11 @@ export function authlistRoutes(mount: Mount): void {
 
   route('POST /authlist/restore', {
     may: members,
-    record: true,
+    ...undoOfRemoval,
     id: 'restore_authlist',
-    summary: 'Undo a removal of all entries, or of many',
     description:
       'All or nothing where the list has no room for all that would come back. A person without the admin flag undoes a removal of own entries alone.',
-    body: Undo,
     answer: Restored,
-    errors: [409, 429],
     handle: (request) =>
       write(request, async (tx, { account_id, only_user }) => {
         const account = await requireWritable(tx, account_id, rules.any_contract);

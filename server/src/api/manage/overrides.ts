@@ -2,17 +2,7 @@
 import { Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
 import type { Reader } from '../../db/database.ts';
-import {
-  IdPath,
-  Integer,
-  idOf,
-  Named,
-  OneOf,
-  Removed,
-  Strict,
-  Text,
-  Timestamp,
-} from '../../http/fields.ts';
+import { IdPath, Integer, idOf, Named, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
 import { nodesOfServer } from '../../nodes/nodes.ts';
@@ -42,7 +32,7 @@ import { partsOf } from '../lists.ts';
 import { turnOf } from '../long_reads.ts';
 import type { Mount } from './mount.ts';
 import { Note, noteFields, shownNote } from './notes.ts';
-import { Undo } from './removals.ts';
+import { removalOfAll, undoOfRemoval } from './removals.ts';
 import type { Scope } from './scope.ts';
 
 const entryFields = {
@@ -184,10 +174,8 @@ export function overrideRoutes(mount: Mount): void {
 
   route('DELETE /overrides', {
     may,
-    record: true,
+    ...removalOfAll,
     id: 'remove_all_overrides',
-    summary: 'Remove all entries; it can be undone for seven days',
-    answer: Removed,
     handle: (request) =>
       write(request, (tx, { account_id }) =>
         removeAllOverrides(tx, account_id, () => {}, rules.any_contract),
@@ -196,13 +184,10 @@ export function overrideRoutes(mount: Mount): void {
 
   route('POST /overrides/restore', {
     may,
-    record: true,
+    ...undoOfRemoval,
     id: 'restore_overrides',
-    summary: 'Undo a removal of all entries, or of many',
     description: 'All or nothing where the list has no room for all that would come back.',
-    body: Undo,
     answer: Restored,
-    errors: [409, 429],
     handle: (request) =>
       write(request, async (tx, { account_id }) => {
         const account = await requireWritable(tx, account_id, rules.any_contract);

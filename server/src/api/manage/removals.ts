@@ -1,6 +1,6 @@
 // …/removals: entries that were removed together and can be restored.
 import { Type } from 'typebox';
-import { Integer, Named, OneOf, Timestamp } from '../../http/fields.ts';
+import { Integer, Named, OneOf, Removed, Timestamp } from '../../http/fields.ts';
 import { listRemovals } from '../../lists/removals.ts';
 import type { Mount } from './mount.ts';
 
@@ -12,10 +12,22 @@ const Removal = Named('Removal', {
   chosen: Type.Boolean({ description: 'Whether it took entries that were chosen, not all.' }),
 });
 
-/** The body of an undo, for either list. */
-export const Undo = Named('Restore', {
-  removal_id: Integer('Which removal, from the list of removals.', 1),
-});
+/** A route that removes all entries of a list. */
+export const removalOfAll = {
+  record: true,
+  summary: 'Remove all entries; it can be undone for seven days',
+  answer: Removed,
+};
+
+/** A route that undoes a removal, of either list. */
+export const undoOfRemoval = {
+  record: true,
+  summary: 'Undo a removal of all entries, or of many',
+  body: Named('Restore', {
+    removal_id: Integer('Which removal, from the list of removals.', 1),
+  }),
+  errors: [409, 429],
+};
 
 export function removalRoutes({ ctx, routesOf }: Mount): void {
   const route = routesOf('account');
