@@ -13,7 +13,6 @@ const debts: Record<string, Record<string, string[][]>> = {
     '': [['changes', 'db']],
     api: [['manage', 'operator']],
   },
-  'agent/src': { squid: [['agent', 'conf']] },
 };
 
 /** The files that import themselves by way of others: the names of each circle. */

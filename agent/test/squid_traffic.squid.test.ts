@@ -13,7 +13,8 @@ import type { Authority } from '../src/policy/decide.ts';
 import type { TrackedSquid } from '../src/squid/agent/connection.ts';
 import { Connections } from '../src/squid/agent/connections.ts';
 import { DestroyedSockets } from '../src/squid/agent/destroyed_sockets.ts';
-import { MeterLog, meterFormat } from '../src/squid/agent/meter_log.ts';
+import { MeterLog } from '../src/squid/agent/meter_log.ts';
+import { meterFormat } from '../src/squid/conf/meter_format.ts';
 import { killSockets, listSockets } from '../src/squid/sockets.ts';
 
 const port = 18_431;

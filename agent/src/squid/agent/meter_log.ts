@@ -19,18 +19,12 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { replaceDurably } from '../../../../kit/src/durable.ts';
 import { syncFolder } from '../../store/generations.ts';
+import { meterFormat } from '../conf/meter_format.ts';
 import { connectionName } from '../sockets.ts';
 import { NotSquidsFile, openSquidFile } from './squid_file.ts';
 import type { UnixUser } from './unix_user.ts';
 
 const fdatasync = promisify(fdatasyncOf);
-
-/**
- * The log format for Squid. Each field is one word; `-` means nothing. `origin:` is followed by the
- * port from which the origin was reached, or by 0 if it refused the connection.
- */
-export const meterFormat =
-  '%ts.%03tu %>a %>p %>lp %note{account_} %note{user_} %>st %<st origin:%<lp %>Hs %Ss %rm';
 
 /** A finished request or tunnel. */
 export interface MeterLine {

@@ -6,9 +6,9 @@ import { connectionCaps, descriptorLimit, mostAccepted } from '../../connection_
 import { statusOfFailure } from '../../failures.ts';
 import { allReasons, statusOf } from '../../policy/denials.ts';
 import type { Listener } from '../../policy/policy.ts';
-import { meterFormat } from '../agent/meter_log.ts';
 import { refusedDestinations } from './destinations.ts';
 import { headerLines } from './headers.ts';
+import { meterFormat } from './meter_format.ts';
 import { pageOf } from './pages.ts';
 
 export interface SquidPaths {
