@@ -503,7 +503,8 @@ const tableNames = new Set(Object.values(tables).flat());
 // join.
 const inSql =
   /\b(?:from|join|update|into|using)\s+(?=([a-z_]+(?:\s+(?:as\s+)?[a-z]+)?(?:\s*,\s*[a-z_]+(?:\s+(?:as\s+)?[a-z]+)?)*))/gi;
-const inCall = /\b(?:insertMany|insertRow|updateRow|deleteByKeys)(?:<[^>]*>)?\(\s*(?:\w+,\s*)?'([a-z_]+)'/g;
+const inCall =
+  /\b(?:insertMany|insertRow|updateRow|deleteByKeys)(?:<[^>]*>)?\(\s*(?:\w+,\s*)?'([a-z_]+)'/g;
 
 /** The tables that the SQL of a file reads or writes, each with its line. */
 function findTables({ text }: File): Array<{ table: string; line: number }> {

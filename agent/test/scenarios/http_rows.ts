@@ -61,7 +61,7 @@ const chunked = 'Transfer-Encoding: chunked';
 const headers = (kilobytes: number) =>
   Array.from({ length: kilobytes }, (_, index) => `X-${index}: ${x(1000)}`);
 const each = (requests: string[]): Exchange[] => requests.map((request) => ({ request }));
-const readsAll = 'Squid reads it and writes it in one clear spelling';
+const readsAll = 'Squid parses it and writes it cleanly';
 
 export const httpTable: Record<string, HttpRow[]> = {
   'What is asked for': [
@@ -83,7 +83,7 @@ export const httpTable: Record<string, HttpRow[]> = {
       exchanges: [askFor('{url}a#b', '/a')],
       squid: {
         outcome: 'passes',
-        why: 'Squid takes it for a part of the path',
+        why: 'Squid treats it as part of the path',
         arrives: [message('GET /a#b HTTP/1.1', ['Host: {host}'])],
       },
     },
@@ -112,7 +112,7 @@ export const httpTable: Record<string, HttpRow[]> = {
       ),
     },
     {
-      what: 'no host at all: `/path`, `www.example/`',
+      what: 'no host: `/path`, `www.example/`',
       rule: '400 bad_target',
       exchanges: [askFor('/'), askFor('www.example/')],
     },
@@ -122,14 +122,14 @@ export const httpTable: Record<string, HttpRow[]> = {
       exchanges: [askFor('https://{host}/'), askFor('ftp://{host}/')],
       squid: {
         outcome: '403 destination_refused',
-        why: 'Squid reads such URLs, and may not fetch them',
+        why: 'Squid understands such URLs, and is not allowed to fetch them',
       },
     },
     {
       what: 'a space, tab or control character in the URL',
       rule: '400 bad_target',
       exchanges: [askFor('{url}a b'), askFor('{url}a\tb')],
-      why: 'the line could be read in two ways',
+      why: 'servers could read the line differently',
     },
     {
       what: 'bytes beyond ASCII in the path (UTF-8, Latin-1)',
@@ -137,7 +137,7 @@ export const httpTable: Record<string, HttpRow[]> = {
       exchanges: [askFor('{url}\xc3\xa9'), askFor('{url}\xe9')],
       embedded: {
         outcome: '400 bad_target',
-        why: "Node's parser takes ASCII alone; clients write `%C3%A9`",
+        why: "Node's parser accepts only ASCII; clients should write `%C3%A9`",
       },
     },
     {
@@ -149,7 +149,7 @@ export const httpTable: Record<string, HttpRow[]> = {
       what: 'a URL of more, up to 64 KiB with the headers',
       rule: 'passes',
       exchanges: [askFor(`{url}${x(9000)}`), askFor(`{url}${x(60_000)}`)],
-      squid: { outcome: '400 bad_target', why: 'the bound is compiled into Squid: `MAX_URL`' },
+      squid: { outcome: '400 bad_target', why: 'the limit is compiled into Squid: `MAX_URL`' },
     },
   ],
   Methods: [
@@ -179,7 +179,7 @@ export const httpTable: Record<string, HttpRow[]> = {
       what: '`OPTIONS` and `TRACE` with `Max-Forwards: 0`',
       rule: '501 unsupported',
       exchanges: each(['OPTIONS', 'TRACE'].map((method) => ask(method, ['Max-Forwards: 0']))),
-      why: 'it is meant for this node, which has no response to it',
+      why: 'it is meant for this node, which does not answer it',
     },
     {
       what: '… with a higher one',
@@ -214,7 +214,7 @@ export const httpTable: Record<string, HttpRow[]> = {
       exchanges: each(['POST', 'GET', 'DELETE'].map((method) => ask(method, [chunked], chunks))),
       squid: {
         outcome: 'passes: with its length, where it came at once',
-        why: 'Squid frames it again; a longer one stays in chunks',
+        why: 'Squid writes it again; a longer one stays in chunks',
         arrives: ['POST', 'GET', 'DELETE'].map((method) => ask(method, [length5], 'hello')),
       },
     },
@@ -238,7 +238,7 @@ export const httpTable: Record<string, HttpRow[]> = {
       },
     },
     {
-      what: 'a header whose body is still to come',
+      what: 'a header whose body comes later',
       rule: 'passes: at once',
       exchanges: [
         { request: [ask('POST', [length5]), 'hello'], response: ['', answer([length2])] },
@@ -273,10 +273,13 @@ export const httpTable: Record<string, HttpRow[]> = {
       what: '`Expect` of anything else',
       rule: '417 bad_expectation',
       exchanges: each([post('Expect: wonders', length5)]),
-      squid: { outcome: '417 bad_request', why: 'Squid has one page for it and for bad requests' },
+      squid: {
+        outcome: '417 bad_request',
+        why: 'Squid uses one page for this and for bad requests',
+      },
     },
     {
-      what: 'a response that comes piece by piece',
+      what: 'a response that comes in pieces',
       rule: 'passes: each at once',
       exchanges: [
         { request: [ask('GET'), ''], response: [answer(['Content-Length: 4'], 'ok'), 'ok'] },
@@ -293,7 +296,7 @@ export const httpTable: Record<string, HttpRow[]> = {
         why: readsAll,
         arrives: [post(length5)],
       },
-      why: 'a server behind could believe the other one',
+      why: 'a server behind the node could use the other one',
     },
     {
       what: 'two lengths, equal or in one line (`5, 5`)',
@@ -306,13 +309,13 @@ export const httpTable: Record<string, HttpRow[]> = {
       },
     },
     {
-      what: 'two different lengths, or one that is no number (`+5`, `0x5`, `-1`, empty)',
+      what: 'two different lengths, or one that is not a number (`+5`, `0x5`, `-1`, empty)',
       rule: '400 bad_request',
       exchanges: each([
         post(length5, 'Content-Length: 6'),
         ...['+5', '0x5', '-1', ''].map((length) => post(`Content-Length: ${length}`)),
       ]),
-      squid: { outcome: '411 bad_request', why: 'to Squid the length is missing' },
+      squid: { outcome: '411 bad_request', why: 'Squid takes the length as missing' },
     },
     {
       what: 'codings other than `chunked`: `gzip, chunked`, `chunked, chunked`, `xchunked`',
@@ -329,7 +332,7 @@ export const httpTable: Record<string, HttpRow[]> = {
       exchanges: each([ask('POST', ['Transfer-Encoding: identity'])]),
       squid: {
         outcome: 'passes: without a body',
-        why: 'Squid takes it away; what follows is judged as a request',
+        why: 'Squid removes it, and reads what follows as a request',
         arrives: [ask('POST')],
       },
     },
@@ -343,7 +346,7 @@ export const httpTable: Record<string, HttpRow[]> = {
           '5\nhello\n0\n\n',
         ].map((body) => ask('POST', [chunked], body)),
       ),
-      why: 'its header has been sent on by then',
+      why: 'the header has already been sent on',
     },
     {
       what: 'lines that end in LF, or hold a bare CR',
@@ -381,7 +384,7 @@ export const httpTable: Record<string, HttpRow[]> = {
       squid: { outcome: 'passes', why: 'Squid lets them through' },
     },
     {
-      what: 'a version that is none of `HTTP/1.x`',
+      what: 'a version other than `HTTP/1.x`',
       rule: '505 bad_version',
       exchanges: each([message('GET {url} HTTP/2.0', ['Host: {host}'])]),
     },
@@ -450,7 +453,7 @@ export const httpTable: Record<string, HttpRow[]> = {
       exchanges: each([ask('GET', ['Cache-Control: only-if-cached'])]),
       squid: {
         outcome: '504 not_cached',
-        why: 'Squid responds as the cache that it is, and it is empty',
+        why: 'Squid answers as a cache, and the cache is empty',
       },
     },
     {
@@ -547,7 +550,7 @@ export const httpTable: Record<string, HttpRow[]> = {
       ],
       squid: {
         outcome: 'passes: without them',
-        why: 'Squid adds its own to them, and cannot tell them apart afterwards',
+        why: 'Squid adds its own to them, and cannot separate them afterwards',
         comes: [answer([length2])],
       },
     },
@@ -563,7 +566,7 @@ export const httpTable: Record<string, HttpRow[]> = {
       what: 'a longer one',
       rule: '502 long_answer',
       exchanges: [answered([...headers(70), length2])],
-      squid: { outcome: '502 long_header', why: 'Squid has one page for both' },
+      squid: { outcome: '502 long_header', why: 'Squid uses one page for both' },
     },
     {
       what: 'two equal lengths (`2, 2`), both length and coding, folded headers, LF or CR alone, a space before the colon',
@@ -584,7 +587,7 @@ export const httpTable: Record<string, HttpRow[]> = {
           answer([...lines, length2]),
         ),
       },
-      why: 'clients could read it in another way than the node',
+      why: 'clients could read it differently from the node',
     },
     {
       what: 'other unclear lengths and codings, bad names and statuses, NUL, `101`',
@@ -605,12 +608,12 @@ export const httpTable: Record<string, HttpRow[]> = {
       ],
     },
     {
-      what: 'no HTTP at all: the banner of another service',
+      what: 'not HTTP at all: the banner of another service',
       rule: '502 broken_answer',
       exchanges: [{ request: ask('GET'), response: 'SSH-2.0-OpenSSH_9.2\r\n' }],
       squid: {
         outcome: 'passes: as the body of a 200',
-        why: 'Squid takes it for HTTP/0.9; to refuse it by `http_reply_access` would break its framing',
+        why: 'Squid treats it as HTTP/0.9; refusing it by `http_reply_access` would break its framing',
         comes: [
           answer(
             ['X-Transformed-From: HTTP/0.9', 'Mime-Version: 1.0', 'Expires: -1'],
@@ -620,12 +623,12 @@ export const httpTable: Record<string, HttpRow[]> = {
       },
     },
     {
-      what: 'the end of the connection in place of a response',
+      what: 'the connection ends before a response',
       rule: '502 no_answer',
       exchanges: [{ request: ask('GET'), response: '' }],
     },
     {
-      what: '… in the middle of one',
+      what: '… in the middle of a response',
       rule: 'passes: ends there, too',
       exchanges: [answered(['Content-Length: 20'])],
     },
