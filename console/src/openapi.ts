@@ -2305,6 +2305,7 @@ export type ErrorCode =
   | 'rate_limited'
   | 'too_many_streams'
   | 'maintenance'
+  | 'database_lost'
   | 'idempotency_mismatch';
 
 /** Method and path of each operation. */

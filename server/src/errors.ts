@@ -66,6 +66,7 @@ export const errorCodes = [
   'rate_limited',
   'too_many_streams',
   'maintenance',
+  'database_lost',
   'idempotency_mismatch',
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];

@@ -297,8 +297,15 @@ describe('exitward doctor', () => {
   };
 
   test('before the first start there is no fault, and no file is made', async () => {
-    cli.env = { ...cli.env, EXITWARD_ADMIN_URL: 'http://127.0.0.1:9' };
-    const { code, states } = await doctor();
+    cli.env = {
+      ...cli.env,
+      EXITWARD_ADMIN_URL: 'http://127.0.0.1:9',
+      EXITWARD_ADMIN_TOKEN: 'ewo_x',
+    };
+    const { code, states, findings } = await doctor();
+    expect(named(findings, 'server')[0]?.sentence).toContain(
+      'http://127.0.0.1:9 (by EXITWARD_ADMIN_URL): the connection was refused',
+    );
     expect([code, states('server'), states('keys'), states('database')]).toEqual([
       0,
       ['warning'],
@@ -332,6 +339,28 @@ describe('exitward doctor', () => {
     expect(readdirSync(cli.data_dir).sort()).toEqual(before);
     const { stdout } = await cli.run('doctor');
     expect(stdout).toContain(`ok\tserver\tExitward ${version} runs.\t\n`);
+  });
+
+  test('a data folder that was moved away under the server is reported, with the way back', async () => {
+    await cli.serve();
+    const away = `${cli.data_dir}.away`;
+    renameSync(cli.data_dir, away);
+    const { code, stderr } = await cli.run('account', 'list');
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /runs, but .*admin-token is gone\..*, move the data folder back; .*restore/,
+      ),
+    ]);
+    const seen = await doctor();
+    expect([seen.code, seen.states('server'), seen.states('data_folder')]).toEqual([
+      1,
+      ['fault'],
+      ['fault'],
+    ]);
+    expect(named(seen.findings, 'server')[0]?.sentence).toContain('is gone');
+    renameSync(away, cli.data_dir);
+    expect((await doctor()).states('server')).toEqual(['ok']);
   });
 
   test('next to a running server it goes by the settings of that server, whatever its own environment has', async () => {

@@ -77,26 +77,27 @@ describe('SQLite', () => {
       const database = findings.find(({ name }: { name: string }) => name === 'database');
       return [
         ready.status,
+        ((await ready.clone().json()) as { code?: string }).code,
         ((await ready.json()) as { message?: string }).message,
         database.state,
         database.sentence,
         (await t.operator.get('/status')).body.database.fault,
       ];
     };
-    expect(await state()).toEqual([200, undefined, 'ok', expect.any(String), null]);
+    expect(await state()).toEqual([200, undefined, undefined, 'ok', expect.any(String), null]);
     copyFileSync(file, `${file}.copy`);
     renameSync(file, `${file}.away`);
     const sentence = expect.stringContaining('removed or replaced');
-    expect(await state()).toEqual([503, sentence, 'fault', sentence, sentence]);
+    expect(await state()).toEqual([503, 'database_lost', sentence, 'fault', sentence, sentence]);
     expectUnavailable(await write());
     expect((await read()).status).toBe(200);
     renameSync(`${file}.copy`, file);
-    expect(await state()).toEqual([503, sentence, 'fault', sentence, sentence]);
+    expect(await state()).toEqual([503, 'database_lost', sentence, 'fault', sentence, sentence]);
     expectUnavailable(await write());
 
     renameSync(`${file}.away`, file);
     expect((await write()).status).toBe(201);
-    expect(await state()).toEqual([200, undefined, 'ok', expect.any(String), null]);
+    expect(await state()).toEqual([200, undefined, undefined, 'ok', expect.any(String), null]);
     await t.stop();
   });
 

@@ -5,6 +5,8 @@ import { httpFetch } from './http_fetch.ts';
 import { notify } from './output.ts';
 import { type Outcome, requestThrough } from './through.ts';
 
+/** Shorter than any command waits for its server, so that the proxy is named first. */
+const usualPatienceSeconds = 5;
 /** This machine is never reached through it. */
 const near = 'localhost,127.0.0.1,[::1]';
 
@@ -86,7 +88,7 @@ function isThrough({ except }: HttpsProxy, { protocol, hostname, port }: URL): b
 export function triedFirst(
   fetch: typeof globalThis.fetch,
   proxy: HttpsProxy,
-  patienceSeconds = 10,
+  patienceSeconds = usualPatienceSeconds,
 ): typeof globalThis.fetch {
   const passed = new Set<string>();
   return async (input, init) => {

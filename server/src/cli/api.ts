@@ -9,6 +9,7 @@ import { hostOf, isLoopback, type OperatorAccess, readOperatorAccess } from '../
 import { installation } from '../install/installation.ts';
 import type { Row } from './columns.ts';
 import { ApiFailure } from './failures.ts';
+import { LostData, sentenceOfLostData } from './lost_data.ts';
 
 /** No server answers at the expected address. */
 export class NoServer extends Failure {}
@@ -74,10 +75,22 @@ export class AdminApi {
     return readBody(await this.#request(method, path, body, type));
   }
 
+  /** Errors: as `tokenOf`; LostData when the server at this URL works without its data folder. */
+  async #token(base: string): Promise<string> {
+    try {
+      return tokenOf(this.#access);
+    } catch (error) {
+      const lost = error instanceof NoToken ? await sentenceOfLostData(base) : undefined;
+      if (lost === undefined) throw error;
+      const { admin_token_file } = this.#access;
+      throw new LostData(`The server at ${base} runs, but ${admin_token_file} is gone. ${lost}`);
+    }
+  }
+
   async #request(method: string, path: string, body?: unknown, type?: string): Promise<Response> {
     this.#destination ??= destinationOf(this.#access);
     const { url: base, source } = this.#destination;
-    const token = tokenOf(this.#access);
+    const token = await this.#token(base);
     const response = await commandFetch(`${base}/admin${path}`, {
       method,
       // The token is for this address alone.
@@ -109,6 +122,9 @@ export class AdminApi {
     throw new Failure(`${base} answered ${response.status}, not as an Exitward server does.`);
   }
 }
+
+/** The file of the operator token is not there. */
+class NoToken extends Failure {}
 
 async function readBody(response: Response): Promise<unknown> {
   const text = await response.text();
@@ -224,8 +240,7 @@ function readToken({ admin_token_file, mounted_secrets }: OperatorAccess): strin
       code === 'EACCES'
         ? 'Run it as root, or set EXITWARD_ADMIN_TOKEN or EXITWARD_ADMIN_TOKEN_FILE.'
         : 'If the server is new, start it: the first start makes the token. Otherwise set EXITWARD_ADMIN_TOKEN or EXITWARD_ADMIN_TOKEN_FILE; on the server\'s machine, "exitward operator-token create NAME --local" makes one.';
-    throw new Failure(
-      `There is no operator token: ${admin_token_file} cannot be read (${code}). ${remedy}`,
-    );
+    const sentence = `There is no operator token: ${admin_token_file} cannot be read (${code}). ${remedy}`;
+    throw code === 'ENOENT' ? new NoToken(sentence) : new Failure(sentence);
   }
 }

@@ -20,6 +20,7 @@ import { version } from '../values/version.ts';
 import { AdminApi, destinationOf, NoServer } from './api.ts';
 import { command } from './command.ts';
 import { ApiFailure } from './failures.ts';
+import { LostData } from './lost_data.ts';
 
 export const doctor = command({
   name: 'doctor',
@@ -82,16 +83,30 @@ async function askServer(env: Environment, { data_dir }: Config): Promise<Asked>
     const all = [...findings, ...unrestartedUpgrade(version)];
     return { isRunning: true, findings: all, ...(settings ? { settings } : {}) };
   } catch (error) {
+    if (error instanceof LostData) {
+      const { sentence, remedy } = error;
+      return { isRunning: true, findings: [{ name: 'server', ...fault(sentence, remedy) }] };
+    }
     const { message } = error as Error;
     const isRunning = !(error instanceof NoServer) && (await answers(env));
+    const isNamed = error instanceof NoServer && readOperatorAccess(env).admin_url !== undefined;
     const outcome = isRunning
       ? fault(message, error instanceof ApiFailure ? logOfServer : otherToken)
-      : warning(
-          `No server of ${data_dir} runs: nodes, descriptors and listeners were not looked at.`,
-          `${installation.start}; for a server elsewhere, set EXITWARD_ADMIN_URL`,
-        );
+      : unseen(isNamed, data_dir, message);
     return { isRunning, findings: [{ name: 'server', ...outcome }] };
   }
+}
+
+/** No server answers: none of this folder, or not the one that the environment names. */
+function unseen(isNamed: boolean, data_dir: string, message: string) {
+  if (isNamed) {
+    const sentence = `${message} Its nodes, descriptors and listeners were not looked at.`;
+    return warning(sentence, 'correct EXITWARD_ADMIN_URL, or unset it');
+  }
+  return warning(
+    `No server of ${data_dir} runs: nodes, descriptors and listeners were not looked at.`,
+    `${installation.start}; for a server elsewhere, set EXITWARD_ADMIN_URL`,
+  );
 }
 
 /** Whether this network's server answers, even without a valid token. */

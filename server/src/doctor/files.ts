@@ -10,7 +10,7 @@ import { sqliteFile } from './disk.ts';
 /** `isRunning`: a running server must have its files. */
 export function fileChecks(config: Config, isRunning: boolean): Check[] {
   return [
-    { name: 'data_folder', run: () => dataFolder(config) },
+    { name: 'data_folder', run: () => dataFolder(config, isRunning) },
     { name: 'keys', run: () => keys(config, isRunning || hasDatabase(config)) },
     { name: 'operator_token', run: () => operatorToken(config, isRunning) },
   ];
@@ -21,8 +21,11 @@ function hasDatabase(config: Config): boolean {
   return file !== undefined && isThere(file);
 }
 
-async function dataFolder({ data_dir }: Config): Promise<Outcome> {
+async function dataFolder({ data_dir }: Config, mustExist: boolean): Promise<Outcome> {
   const stat = statSync(data_dir, { throwIfNoEntry: false });
+  if (!stat && mustExist) {
+    return fault(`The data folder ${data_dir} is gone while the server runs.`, 'move it back');
+  }
   if (!stat) return ok(`There is no ${data_dir} yet; the first start makes it.`);
   try {
     await access(data_dir, constants.W_OK | constants.X_OK);

@@ -10,7 +10,7 @@ export function healthRoutes(app: FastifyInstance, ctx: Context): void {
 
   app.get('/readyz', async (_request, reply) => {
     await ctx.db.one('select 1');
-    if (ctx.db.isLost?.()) throw unavailable(lostFile);
+    if (ctx.db.isLost?.()) throw unavailable(lostFile, undefined, { code: 'database_lost' });
     if (!(await schemaIsCurrent(ctx.db)))
       throw unavailable('The database has another schema than this program.');
     return reply.send('{"status":"ready"}');
