@@ -1,4 +1,4 @@
-// A server that runs although its data folder is gone: it answers, and nothing that it stores stays.
+// A server that runs although its data folder is gone: nothing that it stores then stays.
 import { Failure } from '../../../kit/src/cli/failures.ts';
 import { commandFetch } from '../../../kit/src/cli/https_proxy.ts';
 
