@@ -1,6 +1,7 @@
 // Signing in to the console in a real browser: links, invitations, passwords, sessions.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { account, Console, everything, giveCredentials, passwordOf } from './console/console.ts';
+import { deepTest } from './deep_test.ts';
 
 describe('signing in to the console', { timeout: 360_000 }, () => {
   let t: Console;
@@ -67,50 +68,56 @@ describe('signing in to the console', { timeout: 360_000 }, () => {
     await visit.end();
   });
 
-  test('a page shows the person who signs in in another tab, and takes no change of the one before', async () => {
-    const visit = await t.visitAs(everything, '/users');
-    await visit.button('Add a user').click();
-    await visit.field('Name').fill('stray');
-    const expiry = Math.floor(Date.now() / 1000) + 86_400;
-    const neighbour = { name: 'neighbour', plan: 'Team', expiry, limit_bytes: 1_000_000 };
-    expect((await t.operator.post('/accounts', neighbour)).status).toBe(201);
-    await t.operator.post('/accounts/neighbour/users', { name: 'alice', flags: { proxy: true } });
-    const path = '/accounts/neighbour/users/alice/sign-in-link';
-    const { body } = await t.operator.post(path, {});
-    // This tab hears nothing of it before it asks for something.
-    await visit.page.route('**/console/{session,events}', (route) => route.abort());
-    const tab = await visit.context.newPage();
-    await tab.goto(t.facts.base_url + body.path);
-    await tab.getByRole('button', { name: 'Use the link' }).click();
-    await tab.getByText('alice of neighbour').waitFor();
-    const refused = visit.page.waitForResponse((response) => response.status() === 409);
-    await visit.button('Add the user').click();
-    await refused;
-    await visit.page.unroute('**/console/{session,events}');
-    await visit.toast('You are now signed in as alice of neighbour.').waitFor();
-    await visit.heading('Overview').waitFor();
-    await visit.sees('alice of neighbour');
-    const { body: users } = await t.operator.get('/accounts/neighbour/users');
-    expect(users.map(({ name }: { name: string }) => name)).not.toContain('stray');
-    await visit.end();
-  });
+  deepTest(
+    'a page shows the person who signs in in another tab, and takes no change of the one before',
+    async () => {
+      const visit = await t.visitAs(everything, '/users');
+      await visit.button('Add a user').click();
+      await visit.field('Name').fill('stray');
+      const expiry = Math.floor(Date.now() / 1000) + 86_400;
+      const neighbour = { name: 'neighbour', plan: 'Team', expiry, limit_bytes: 1_000_000 };
+      expect((await t.operator.post('/accounts', neighbour)).status).toBe(201);
+      await t.operator.post('/accounts/neighbour/users', { name: 'alice', flags: { proxy: true } });
+      const path = '/accounts/neighbour/users/alice/sign-in-link';
+      const { body } = await t.operator.post(path, {});
+      // This tab hears nothing of it before it asks for something.
+      await visit.page.route('**/console/{session,events}', (route) => route.abort());
+      const tab = await visit.context.newPage();
+      await tab.goto(t.facts.base_url + body.path);
+      await tab.getByRole('button', { name: 'Use the link' }).click();
+      await tab.getByText('alice of neighbour').waitFor();
+      const refused = visit.page.waitForResponse((response) => response.status() === 409);
+      await visit.button('Add the user').click();
+      await refused;
+      await visit.page.unroute('**/console/{session,events}');
+      await visit.toast('You are now signed in as alice of neighbour.').waitFor();
+      await visit.heading('Overview').waitFor();
+      await visit.sees('alice of neighbour');
+      const { body: users } = await t.operator.get('/accounts/neighbour/users');
+      expect(users.map(({ name }: { name: string }) => name)).not.toContain('stray');
+      await visit.end();
+    },
+  );
 
-  test('who signs out is signed out: the way back and the old cookie lead nowhere', async () => {
-    const visit = await t.visitAs(everything, '/users');
-    const [cookie] = await visit.context.cookies();
-    expect(cookie).toMatchObject({
-      name: expect.stringMatching(/^exitward-\d+$/),
-      ...{ httpOnly: true, sameSite: 'Strict' },
-    });
-    expect(await visit.page.evaluate('document.cookie')).toBe('');
-    await visit.button('Sign out').click();
-    await visit.heading('Sign in').waitFor();
-    expect(await visit.context.cookies()).toEqual([]);
-    await visit.page.goBack();
-    await visit.heading('Sign in').waitFor();
-    await visit.context.addCookies([cookie as NonNullable<typeof cookie>]);
-    await visit.open('/#/users');
-    await visit.heading('Sign in').waitFor();
-    await visit.end();
-  });
+  deepTest(
+    'who signs out is signed out: the way back and the old cookie lead nowhere',
+    async () => {
+      const visit = await t.visitAs(everything, '/users');
+      const [cookie] = await visit.context.cookies();
+      expect(cookie).toMatchObject({
+        name: expect.stringMatching(/^exitward-\d+$/),
+        ...{ httpOnly: true, sameSite: 'Strict' },
+      });
+      expect(await visit.page.evaluate('document.cookie')).toBe('');
+      await visit.button('Sign out').click();
+      await visit.heading('Sign in').waitFor();
+      expect(await visit.context.cookies()).toEqual([]);
+      await visit.page.goBack();
+      await visit.heading('Sign in').waitFor();
+      await visit.context.addCookies([cookie as NonNullable<typeof cookie>]);
+      await visit.open('/#/users');
+      await visit.heading('Sign in').waitFor();
+      await visit.end();
+    },
+  );
 });

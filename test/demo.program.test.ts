@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { exw } from '../client/src/cli/commands.ts';
 import { commandsOf } from '../kit/src/cli/command.ts';
 import { bareEnvironment } from './bare_environment.ts';
+import { deepTest } from './deep_test.ts';
 import { Demo, type Facts, freeBase, throughProxy as page } from './demo_process.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'exitward-demo-'));
@@ -155,7 +156,7 @@ describe('npm start', () => {
     }
   });
 
-  test('what was listed holds after a restart, without joining again', async () => {
+  deepTest('what was listed holds after a restart, without joining again', async () => {
     expect(await demo?.stop()).toBe(0);
     const second = await start(base);
     expect(second.accounts[0]?.api_token).toBe(facts.accounts[0]?.api_token);
@@ -164,32 +165,35 @@ describe('npm start', () => {
       .toBe(200);
   });
 
-  test('when ports are in use, it names all of them and a base at which the whole demo runs', async () => {
-    await demo?.stop();
-    const [account, metrics] = [base + 580, base + 590];
-    const occupied = [base, base + 80, account, metrics].map((port) =>
-      createServer().listen(port, '127.0.0.1'),
-    );
-    await Promise.all(occupied.map((server) => once(server, 'listening')));
-    const listen = [`127.0.0.1:${account}`, '127.0.0.1:0', `127.0.0.1:${metrics}`] as const;
-    demo = new Demo(dataDir, String(base), [...listen]);
-    await once(demo.child, 'exit');
-    const inUse = [
-      ...[`${account} (account API and console)`, `${metrics} (metrics)`],
-      ...[`${base} (proxy)`, `${base + 80} (the demo's web page)`],
-    ];
-    expect(demo.err).toContain(
-      `These ports are in use: ${inUse.join(', ')}. To run the whole demo on others:`,
-    );
-    const free = Number(/EXITWARD_DEMO_PORT_BASE=(\d+) npm start/.exec(demo.err)?.[1]);
-    expect(free).toBeGreaterThan(base);
-    for (const server of occupied) server.close();
-    const others = await start(free);
-    expect(others.proxy.port).toBe(free);
-    expect((await api(others, '/contract/servers')).length).toBeGreaterThan(5);
-  });
+  deepTest(
+    'when ports are in use, it names all of them and a base at which the whole demo runs',
+    async () => {
+      await demo?.stop();
+      const [account, metrics] = [base + 580, base + 590];
+      const occupied = [base, base + 80, account, metrics].map((port) =>
+        createServer().listen(port, '127.0.0.1'),
+      );
+      await Promise.all(occupied.map((server) => once(server, 'listening')));
+      const listen = [`127.0.0.1:${account}`, '127.0.0.1:0', `127.0.0.1:${metrics}`] as const;
+      demo = new Demo(dataDir, String(base), [...listen]);
+      await once(demo.child, 'exit');
+      const inUse = [
+        ...[`${account} (account API and console)`, `${metrics} (metrics)`],
+        ...[`${base} (proxy)`, `${base + 80} (the demo's web page)`],
+      ];
+      expect(demo.err).toContain(
+        `These ports are in use: ${inUse.join(', ')}. To run the whole demo on others:`,
+      );
+      const free = Number(/EXITWARD_DEMO_PORT_BASE=(\d+) npm start/.exec(demo.err)?.[1]);
+      expect(free).toBeGreaterThan(base);
+      for (const server of occupied) server.close();
+      const others = await start(free);
+      expect(others.proxy.port).toBe(free);
+      expect((await api(others, '/contract/servers')).length).toBeGreaterThan(5);
+    },
+  );
 
-  test('a port base that is none is refused at once', async () => {
+  deepTest('a port base that is none is refused at once', async () => {
     await demo?.stop();
     for (const wrong of ['80', '70000', '1e4', 'x']) {
       demo = new Demo(dataDir, wrong);

@@ -10,6 +10,7 @@ import * as agentLog from '../kit/src/log.ts';
 import * as serverLog from '../kit/src/log.ts';
 import { ServerProcess } from '../server/test/server_process.ts';
 import { bareEnvironment } from './bare_environment.ts';
+import { deepTest } from './deep_test.ts';
 
 const bins = {
   server: fileURLToPath(new URL('../server/bin/exitward.js', import.meta.url)),
@@ -71,22 +72,27 @@ test('each line of a server under systemd is JSON behind the priority of its lev
   expect((await ended)[0]).toBe(0);
 });
 
-test('the reason why a program does not start is an error in the journal, each of its lines', async () => {
-  const { fd, name, read } = stream();
-  const faulty = { EXITWARD_LISTEN: 'x', EXITWARD_CACHE_BYTES: '1k', JOURNAL_STREAM: name };
-  expect((await run('server', ['serve'], faulty, fd).ended)[0]).toBe(1);
-  expect(read()).toMatch(/^<3>EXITWARD_LISTEN: .*\n<3>EXITWARD_CACHE_BYTES: .*\n$/);
+deepTest(
+  'the reason why a program does not start is an error in the journal, each of its lines',
+  async () => {
+    const { fd, name, read } = stream();
+    const faulty = { EXITWARD_LISTEN: 'x', EXITWARD_CACHE_BYTES: '1k', JOURNAL_STREAM: name };
+    expect((await run('server', ['serve'], faulty, fd).ended)[0]).toBe(1);
+    expect(read()).toMatch(/^<3>EXITWARD_LISTEN: .*\n<3>EXITWARD_CACHE_BYTES: .*\n$/);
 
-  const other = stream();
-  const absent = {
-    EXITWARD_AGENT_STATE_DIR: join(other.folder, 'none'),
-    JOURNAL_STREAM: other.name,
-  };
-  expect((await run('agent', ['run'], absent, other.fd).ended)[0]).toBe(1);
-  expect(other.read()).toMatch(/^<3>exitward-agent: This machine has not joined a network: .*\n$/);
-});
+    const other = stream();
+    const absent = {
+      EXITWARD_AGENT_STATE_DIR: join(other.folder, 'none'),
+      JOURNAL_STREAM: other.name,
+    };
+    expect((await run('agent', ['run'], absent, other.fd).ended)[0]).toBe(1);
+    expect(other.read()).toMatch(
+      /^<3>exitward-agent: This machine has not joined a network: .*\n$/,
+    );
+  },
+);
 
-test('where the stream is another one the lines are as anywhere', async () => {
+deepTest('where the stream is another one the lines are as anywhere', async () => {
   const { fd, read } = stream();
   const { name } = stream();
   const faulty = { EXITWARD_LISTEN: 'x', JOURNAL_STREAM: name };

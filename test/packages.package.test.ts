@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../server/test/waiting.ts';
+import { deepTest } from './deep_test.ts';
 import { Machine } from './machine.ts';
 import { packagesOfRun } from './packages.ts';
 
@@ -171,7 +172,7 @@ describe('installed', () => {
       );
     });
 
-    test('reads help and completion, and works elsewhere', async () => {
+    deepTest('reads help and completion, and works elsewhere', async () => {
       for (const program of ['exitward', 'exitward-agent']) {
         for (const words of ['--version', 'help doctor', 'doctor --help', 'completion bash']) {
           expect(await asOther(`${program} ${words}`)).not.toContain('may not read');

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { issueCertificate } from '../../server/test/certificate.ts';
+import { deepTest } from '../../test/deep_test.ts';
 import { systemClock } from '../src/clock.ts';
 import { diskChecks } from '../src/doctor/disk.ts';
 import type { Report } from '../src/doctor/doctor.ts';
@@ -140,7 +141,7 @@ describe('before joining', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining('in the clear')]);
   });
 
-  test('another program on a port of the usual scheme is a warning', async () => {
+  deepTest('another program on a port of the usual scheme is a warning', async () => {
     const other = createServer().listen(12_345, '127.0.0.1');
     cleaners.push(() => other.close());
     const { of } = await doctor();
@@ -170,7 +171,7 @@ describe('before joining', () => {
     );
   });
 
-  test('a Squid that is too old, or without OpenSSL, is reported', async () => {
+  deepTest('a Squid that is too old, or without OpenSSL, is reported', async () => {
     const findings = async (text: string) => {
       const squid = join(parent, 'squid');
       writeFileSync(squid, `#!/bin/sh\necho "${text}"\n`, { mode: 0o755 });
@@ -186,21 +187,24 @@ describe('before joining', () => {
   });
 });
 
-test('a disk whose flushes take longer than changes or usage can wait is reported, by how long they take', async () => {
-  const state = async (seconds: number) => {
-    let now = 0;
-    const clock = { ...systemClock, steady: () => (now += seconds / 2) };
-    const config = { state_dir: parent, engine: 'embedded' };
-    const findings = await Promise.all(
-      diskChecks.map(async ({ name, run }) => ({
-        name,
-        ...[await run({ clock, config } as unknown as Subject)].flat()[0],
-      })),
-    );
-    return findings.find(({ name }) => name === 'disk_speed')?.state;
-  };
-  expect(await Promise.all([0.01, 0.06, 3].map(state))).toEqual(['ok', 'warning', 'fault']);
-});
+deepTest(
+  'a disk whose flushes take longer than changes or usage can wait is reported, by how long they take',
+  async () => {
+    const state = async (seconds: number) => {
+      let now = 0;
+      const clock = { ...systemClock, steady: () => (now += seconds / 2) };
+      const config = { state_dir: parent, engine: 'embedded' };
+      const findings = await Promise.all(
+        diskChecks.map(async ({ name, run }) => ({
+          name,
+          ...[await run({ clock, config } as unknown as Subject)].flat()[0],
+        })),
+      );
+      return findings.find(({ name }) => name === 'disk_speed')?.state;
+    };
+    expect(await Promise.all([0.01, 0.06, 3].map(state))).toEqual(['ok', 'warning', 'fault']);
+  },
+);
 
 /** Matches a finding whose sentence has this text. */
 function anySentence({ state, sentence }: { state: string; sentence: RegExp }) {
@@ -221,7 +225,7 @@ describe('names', () => {
     expect(code).toBe(0);
   });
 
-  test('a name server that ignores questions for IPv6 addresses is a warning', async () => {
+  deepTest('a name server that ignores questions for IPv6 addresses is a warning', async () => {
     const { of, code } = await doctor([], {
       EXITWARD_AGENT_DNS_SERVERS: await nameServer({}, true),
     });
@@ -231,7 +235,7 @@ describe('names', () => {
     expect(code).toBe(0);
   });
 
-  test('none that answers is a fault; one beside another that does is a warning', async () => {
+  deepTest('none that answers is a fault; one beside another that does is a warning', async () => {
     const dead = '127.0.0.1:9';
     const alone = await doctor([], { EXITWARD_AGENT_DNS_SERVERS: dead });
     expect([alone.code, alone.of('dns').map(({ state }) => state)]).toEqual([1, ['fault']]);
@@ -266,39 +270,45 @@ describe('the control plane', () => {
     ]);
   });
 
-  test('a machine that it sees under an address that is none of its own is behind a NAT: a warning', async () => {
-    control.seen_as = '198.51.100.200';
-    const { code, of } = await doctor([control.url]);
-    expect([code, of('control').at(-1)?.state]).toEqual([0, 'warning']);
-  });
+  deepTest(
+    'a machine that it sees under an address that is none of its own is behind a NAT: a warning',
+    async () => {
+      control.seen_as = '198.51.100.200';
+      const { code, of } = await doctor([control.url]);
+      expect([code, of('control').at(-1)?.state]).toEqual([0, 'warning']);
+    },
+  );
 
-  test('its certificate is judged: unknown, of another name, or good, a short-lived one as well', async () => {
-    const serve = async (name: string) => {
-      const pair = issueCertificate(name, { days: 6 });
-      const server = createHttpsServer(pair, (request, response) =>
-        response.end(request.url === '/healthz' ? '{"status":"ok"}' : '{"address":"127.0.0.1"}'),
-      ).listen(0, '127.0.0.1');
-      await new Promise((resolve) => server.once('listening', resolve));
-      cleaners.push(() => server.close());
-      const ca = join(parent, `${name}.pem`);
-      writeFileSync(ca, pair.cert);
-      return { url: `https://127.0.0.1:${port(server)}`, ca };
-    };
-    const good = await serve('127.0.0.1');
-    const unknown = await doctor([good.url]);
-    expect([unknown.code, unknown.of('control')]).toMatchObject([
-      1,
-      [{ state: 'fault', remedy: expect.stringContaining('NODE_EXTRA_CA_CERTS') }],
-    ]);
-    const trusted = await doctor([good.url], { NODE_EXTRA_CA_CERTS: good.ca });
-    expect(trusted.of('control').map(({ state }) => state)).toEqual(['ok', 'ok']);
-    expect(trusted.of('control')[0]?.sentence).toMatch(/is of 127\.0\.0\.1 and holds [56] days/);
-    const other = await serve('other.example');
-    const wrong = await doctor([other.url], { NODE_EXTRA_CA_CERTS: other.ca });
-    expect(wrong.of('control')).toMatchObject([
-      { state: 'fault', sentence: expect.stringContaining('of another name') },
-    ]);
-  });
+  deepTest(
+    'its certificate is judged: unknown, of another name, or good, a short-lived one as well',
+    async () => {
+      const serve = async (name: string) => {
+        const pair = issueCertificate(name, { days: 6 });
+        const server = createHttpsServer(pair, (request, response) =>
+          response.end(request.url === '/healthz' ? '{"status":"ok"}' : '{"address":"127.0.0.1"}'),
+        ).listen(0, '127.0.0.1');
+        await new Promise((resolve) => server.once('listening', resolve));
+        cleaners.push(() => server.close());
+        const ca = join(parent, `${name}.pem`);
+        writeFileSync(ca, pair.cert);
+        return { url: `https://127.0.0.1:${port(server)}`, ca };
+      };
+      const good = await serve('127.0.0.1');
+      const unknown = await doctor([good.url]);
+      expect([unknown.code, unknown.of('control')]).toMatchObject([
+        1,
+        [{ state: 'fault', remedy: expect.stringContaining('NODE_EXTRA_CA_CERTS') }],
+      ]);
+      const trusted = await doctor([good.url], { NODE_EXTRA_CA_CERTS: good.ca });
+      expect(trusted.of('control').map(({ state }) => state)).toEqual(['ok', 'ok']);
+      expect(trusted.of('control')[0]?.sentence).toMatch(/is of 127\.0\.0\.1 and holds [56] days/);
+      const other = await serve('other.example');
+      const wrong = await doctor([other.url], { NODE_EXTRA_CA_CERTS: other.ca });
+      expect(wrong.of('control')).toMatchObject([
+        { state: 'fault', sentence: expect.stringContaining('of another name') },
+      ]);
+    },
+  );
 });
 
 describe('after joining', () => {
@@ -353,28 +363,31 @@ describe('after joining', () => {
     );
   });
 
-  test('a port that another program holds, and an exit that is not there, are faults', async () => {
-    await join_it('198.51.100.1');
-    const running = await agent();
-    const stopped = new Promise((done) => running.once('exit', done));
-    running.kill();
-    await stopped;
-    const other = createServer().listen(base + 1, '127.0.0.1');
-    cleaners.push(() => other.close());
-    const { code, of } = await doctor();
-    expect(code).toBe(1);
-    expect(of('ports')).toMatchObject([
-      {
-        state: 'fault',
-        sentence: expect.stringMatching(
-          new RegExp(`${base + 1} are held by .*process ${process.pid}`),
-        ),
-      },
-    ]);
-    expect(of('addresses')).toMatchObject([
-      { state: 'fault', sentence: expect.stringContaining('198.51.100.1') },
-    ]);
-  });
+  deepTest(
+    'a port that another program holds, and an exit that is not there, are faults',
+    async () => {
+      await join_it('198.51.100.1');
+      const running = await agent();
+      const stopped = new Promise((done) => running.once('exit', done));
+      running.kill();
+      await stopped;
+      const other = createServer().listen(base + 1, '127.0.0.1');
+      cleaners.push(() => other.close());
+      const { code, of } = await doctor();
+      expect(code).toBe(1);
+      expect(of('ports')).toMatchObject([
+        {
+          state: 'fault',
+          sentence: expect.stringMatching(
+            new RegExp(`${base + 1} are held by .*process ${process.pid}`),
+          ),
+        },
+      ]);
+      expect(of('addresses')).toMatchObject([
+        { state: 'fault', sentence: expect.stringContaining('198.51.100.1') },
+      ]);
+    },
+  );
 
   const withoutCharon = { EXITWARD_AGENT_CHARON: '/usr/sbin/no-charon' };
 
@@ -402,7 +415,7 @@ describe('after joining', () => {
     ]);
   });
 
-  test('the same is no fault where the server has none', async () => {
+  deepTest('the same is no fault where the server has none', async () => {
     await join_it('127.0.0.1', { services: ['proxy'] });
     await agent(withoutCharon);
     expect((await doctor([], withoutCharon)).of('vpn')).toMatchObject([

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseNetworks } from '../../kit/src/address.ts';
+import { deepTest } from '../../test/deep_test.ts';
 import { systemClock } from '../src/clock.ts';
 import { readConfig } from '../src/config.ts';
 import { Firewall, type FirewallOptions, firewallRules } from '../src/firewall.ts';
@@ -167,7 +168,7 @@ describe('a firewall that is kept', () => {
     rmSync(programs, { recursive: true });
   });
 
-  test.each([
+  deepTest.each([
     ['all rules of the machine are flushed, as at a reload of nftables', 'flush ruleset'],
     ['its table is deleted', 'delete table inet exitward'],
     ['its rules are flushed', 'flush table inet exitward'],
@@ -183,33 +184,39 @@ describe('a firewall that is kept', () => {
     expect(firewall.faults()).toEqual([]);
   });
 
-  test('leaves the rules of others alone, and its own if nothing has changed them', async () => {
-    edit('add table ip other; add counter ip other own { packets 7 bytes 8; }');
-    connect(exit4, '10.9.9.9');
-    const list = () => inside(nft, 'list', 'table', 'inet', 'exitward');
-    const counted = list();
-    expect(counted).toMatch(/packets [1-9]/);
-    await firewall.look();
-    expect(list()).toBe(counted);
-    edit('flush table inet exitward');
-    await firewall.look();
-    expect(inside(nft, 'list', 'counters')).toContain('packets 7 bytes 8');
-    edit('delete table ip other');
-  });
+  deepTest(
+    'leaves the rules of others alone, and its own if nothing has changed them',
+    async () => {
+      edit('add table ip other; add counter ip other own { packets 7 bytes 8; }');
+      connect(exit4, '10.9.9.9');
+      const list = () => inside(nft, 'list', 'table', 'inet', 'exitward');
+      const counted = list();
+      expect(counted).toMatch(/packets [1-9]/);
+      await firewall.look();
+      expect(list()).toBe(counted);
+      edit('flush table inet exitward');
+      await firewall.look();
+      expect(inside(nft, 'list', 'counters')).toContain('packets 7 bytes 8');
+      edit('delete table ip other');
+    },
+  );
 
-  test('is put back when another program flushes all rules as soon as they are in force', async () => {
-    setNft(
-      `${real.replace('exec ', '')} && if [ "$1" = -f ]; then ip netns exec ${namespace} ${nft} flush ruleset; fi`,
-    );
-    edit('flush ruleset');
-    await firewall.look();
-    expect(listing()).toBe('');
-    setNft(real);
-    await firewall.look();
-    expect(listing()).toBe(whole);
-  });
+  deepTest(
+    'is put back when another program flushes all rules as soon as they are in force',
+    async () => {
+      setNft(
+        `${real.replace('exec ', '')} && if [ "$1" = -f ]; then ip netns exec ${namespace} ${nft} flush ruleset; fi`,
+      );
+      edit('flush ruleset');
+      await firewall.look();
+      expect(listing()).toBe('');
+      setNft(real);
+      await firewall.look();
+      expect(listing()).toBe(whole);
+    },
+  );
 
-  test('that cannot be put back is a fault, until it can', async () => {
+  deepTest('that cannot be put back is a fault, until it can', async () => {
     edit('flush ruleset');
     setNft('echo Operation not permitted >&2; exit 1');
     await firewall.look();
@@ -221,17 +228,20 @@ describe('a firewall that is kept', () => {
     expect(listing()).toBe(whole);
   });
 
-  test('follows the exits, also to none; an agent without a policy changes nothing', async () => {
-    const next = new Firewall({ clock: systemClock, log: pino({ level: 'silent' }) });
-    await next.apply({ ...usual, exit_ips: [] });
-    await next.look();
-    expect(listing()).toBe(whole);
-    await firewall.apply({ ...usual, exit_ips: [exit4] });
-    expect(listing()).toContain(exit4);
-    expect(listing()).not.toContain(exit6);
-    await firewall.apply({ ...usual, exit_ips: [] });
-    expect(listing()).not.toContain(exit4);
-  });
+  deepTest(
+    'follows the exits, also to none; an agent without a policy changes nothing',
+    async () => {
+      const next = new Firewall({ clock: systemClock, log: pino({ level: 'silent' }) });
+      await next.apply({ ...usual, exit_ips: [] });
+      await next.look();
+      expect(listing()).toBe(whole);
+      await firewall.apply({ ...usual, exit_ips: [exit4] });
+      expect(listing()).toContain(exit4);
+      expect(listing()).not.toContain(exit6);
+      await firewall.apply({ ...usual, exit_ips: [] });
+      expect(listing()).not.toContain(exit4);
+    },
+  );
 
   test('is put back by a running agent', async () => {
     const control = await ScriptedControl.start();

@@ -2,6 +2,7 @@
 // and from itself, in network namespaces.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parseNetworks } from '../../kit/src/address.ts';
+import { deepDescribe, deepTest } from '../../test/deep_test.ts';
 import { forgettingLines, openingLines, vpnFirewallRules } from '../src/vpn/vpn_firewall.ts';
 import { until } from './proxy_world.ts';
 import {
@@ -120,12 +121,15 @@ describe('with cables in place of tunnels', () => {
     expect(await forgeries.escapes(tunnels, ...batches)).toEqual([]);
   });
 
-  test('neighbours and the node itself reach no client unasked, and send nothing as a client', async () => {
-    const batches = [fromNeighbour(tunnels), fromNode(tunnels)];
-    expect(await forgeries.escapes(tunnels, ...batches)).toEqual([]);
-  });
+  deepTest(
+    'neighbours and the node itself reach no client unasked, and send nothing as a client',
+    async () => {
+      const batches = [fromNeighbour(tunnels), fromNode(tunnels)];
+      expect(await forgeries.escapes(tunnels, ...batches)).toEqual([]);
+    },
+  );
 
-  test('the node reaches itself at its own end of a link of PPP', async () => {
+  deepTest('the node reaches itself at its own end of a link of PPP', async () => {
     const packet = { source: gateway, destination: gateway };
     const batch: Batch = [{ name: 'node' }, [['a packet to itself', packet]]];
     expect(await forgeries.escapes(tunnels, batch)).toEqual(['a packet to itself at node']);
@@ -145,7 +149,7 @@ describe('with cables in place of tunnels', () => {
     }
   });
 
-  test('once a session is closed, its flows end in both directions', async () => {
+  deepTest('once a session is closed, its flows end in both directions', async () => {
     expect(await forgeries.escapes(tunnels)).toEqual([]);
     const { up, down } = inFlowsOf(ike);
     nft(`delete ${element('open', ike.address)}`);
@@ -187,7 +191,7 @@ function arrivalsBetween(place: string, address: string, peer: string): () => st
   return () => output.split('\n');
 }
 
-describe('through tunnels', () => {
+deepDescribe('through tunnels', () => {
   let first: Tunnel;
   let second: Tunnel;
 
@@ -223,7 +227,7 @@ async function tunnelOf(number: number, exit: string): Promise<Tunnel> {
   return { client: name, address, address6, exit, sender, port: 5000 + number };
 }
 
-test('the table of an older agent is replaced, and its sessions stay', () => {
+deepTest('the table of an older agent is replaced, and its sessions stay', () => {
   const older = `table inet exitward_vpn {
     set up { type ipv4_addr; flags dynamic; counter; }
     set down { type ipv4_addr; flags dynamic; counter; }

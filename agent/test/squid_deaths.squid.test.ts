@@ -4,6 +4,7 @@ import { renameSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { deepTest } from '../../test/deep_test.ts';
 import { systemClock } from '../src/clock.ts';
 import { Journal } from '../src/usage/journal.ts';
 import { Meter } from '../src/usage/meter.ts';
@@ -113,51 +114,60 @@ test('of an agent and a Squid that die together all is billed, and all of a late
   await counter.until(sumOf(first, second));
 });
 
-test('a power cut that shortens the log bills nothing of it again, and is reported', async () => {
-  await begin();
-  const before = await Promise.all([1, 2, 3, 4].map(() => t.Client.exchange(origin.url)));
-  await counter.until(sumOf(...before));
-  await counter.restart(async () => {
-    await counter.killSquid();
-    counter.cutLog();
-  });
-  await counter.tick();
-  expect(counter.billed).toEqual(sumOf(...before));
-  expect(t.messagesOf(counter.node.engine)).toEqual([
-    expect.stringMatching(/meter\.log is not the log that was read until now/),
-  ]);
-  const after = await t.Client.exchange(origin.url);
-  await counter.until(sumOf(...before, after));
-});
+deepTest(
+  'a power cut that shortens the log bills nothing of it again, and is reported',
+  async () => {
+    await begin();
+    const before = await Promise.all([1, 2, 3, 4].map(() => t.Client.exchange(origin.url)));
+    await counter.until(sumOf(...before));
+    await counter.restart(async () => {
+      await counter.killSquid();
+      counter.cutLog();
+    });
+    await counter.tick();
+    expect(counter.billed).toEqual(sumOf(...before));
+    expect(t.messagesOf(counter.node.engine)).toEqual([
+      expect.stringMatching(/meter\.log is not the log that was read until now/),
+    ]);
+    const after = await t.Client.exchange(origin.url);
+    await counter.until(sumOf(...before, after));
+  },
+);
 
-test('a journal that was moved away begins where the log ends, also of what is open', async () => {
-  await begin();
-  const tunnel = await t.openTunnel(normal, origin.to);
-  await tunnel.ask(request(100_000));
-  const closed = await t.Client.exchange(origin.url);
-  await counter.until(sumOf(tunnel, closed));
-  const before = sumOf(tunnel);
-  await counter.restart(() => renameSync(counter.path, `${counter.path}.away`));
-  await counter.tick();
-  expect(counter.billed).toEqual({ up: 0, down: 0 });
-  await tunnel.ask(request(50_000));
-  const after = await t.Client.exchange(origin.url);
-  const whole = sumOf(tunnel, after);
-  const rest = { up: whole.up - before.up, down: whole.down - before.down };
-  await counter.until(rest);
-  await tunnel.close();
-  await counter.tick();
-  expect(counter.billed).toEqual(rest);
-});
+deepTest(
+  'a journal that was moved away begins where the log ends, also of what is open',
+  async () => {
+    await begin();
+    const tunnel = await t.openTunnel(normal, origin.to);
+    await tunnel.ask(request(100_000));
+    const closed = await t.Client.exchange(origin.url);
+    await counter.until(sumOf(tunnel, closed));
+    const before = sumOf(tunnel);
+    await counter.restart(() => renameSync(counter.path, `${counter.path}.away`));
+    await counter.tick();
+    expect(counter.billed).toEqual({ up: 0, down: 0 });
+    await tunnel.ask(request(50_000));
+    const after = await t.Client.exchange(origin.url);
+    const whole = sumOf(tunnel, after);
+    const rest = { up: whole.up - before.up, down: whole.down - before.down };
+    await counter.until(rest);
+    await tunnel.close();
+    await counter.tick();
+    expect(counter.billed).toEqual(rest);
+  },
+);
 
-test('an engine that was stopped reports the last bytes of the connections that it ended', async () => {
-  const { node } = await begin();
-  const tunnel = await t.openTunnel(normal, origin.to);
-  await tunnel.ask(request(100_000));
-  await counter.tick();
-  await tunnel.ask(request(50_000));
-  await node.engine.stop({ leave_running: false });
-  await tunnel.ended();
-  await counter.tick();
-  expect(counter.billed).toEqual(sumOf(tunnel));
-});
+deepTest(
+  'an engine that was stopped reports the last bytes of the connections that it ended',
+  async () => {
+    const { node } = await begin();
+    const tunnel = await t.openTunnel(normal, origin.to);
+    await tunnel.ask(request(100_000));
+    await counter.tick();
+    await tunnel.ask(request(50_000));
+    await node.engine.stop({ leave_running: false });
+    await tunnel.ended();
+    await counter.tick();
+    expect(counter.billed).toEqual(sumOf(tunnel));
+  },
+);

@@ -7,6 +7,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { deepTest } from '../../test/deep_test.ts';
 import { bodyOf } from '../src/policy/denials.ts';
 import * as t from './proxy_world.ts';
 import { childrenOf, deciderOf, type SquidNode, startSquidNode } from './squid_node.ts';
@@ -94,7 +95,7 @@ test('a request whose decider dies is answered that the node is not ready', asyn
   expect(node.squids()).toEqual([squid]);
 });
 
-test.each(['GET', 'CONNECT'])(
+deepTest.each(['GET', 'CONNECT'])(
   'a %s that Squid reads its configuration during is answered that the node is not ready',
   async (method) => {
     const [squid = 0] = node.squids();
@@ -161,7 +162,7 @@ test('no connection to an origin serves two requests: they may be of two account
   expect(connections).toBe(2);
 });
 
-test('failures are explained in words, as far as Squid knows', async () => {
+deepTest('failures are explained in words, as far as Squid knows', async () => {
   const cutting = createServer((socket) => socket.on('error', () => {}).end());
   await once(cutting.listen(0, t.originIp), 'listening');
   const { port } = cutting.address() as AddressInfo;
@@ -181,7 +182,7 @@ test('failures are explained in words, as far as Squid knows', async () => {
   expect(connected.body).toContain('(unreachable).\n');
 });
 
-test('a tunnel ends as a whole when its client ends its side', async () => {
+deepTest('a tunnel ends as a whole when its client ends its side', async () => {
   let text = '';
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     socket
@@ -202,7 +203,7 @@ test('a tunnel ends as a whole when its client ends its side', async () => {
   server.close();
 });
 
-test('with the disk full the log loses lines, and no connection ends', async () => {
+deepTest('with the disk full the log loses lines, and no connection ends', async () => {
   const [squid = 0] = node.squids();
   const log = join(node.dir, 'squid/0/logs/meter.log');
   const tunnel = await t.openTunnel(normal, origin.to);
@@ -222,7 +223,7 @@ test('with the disk full the log loses lines, and no connection ends', async () 
 });
 
 // The last: it takes the deciders from Squid.
-test('the last words of a Squid that dies are in the fault, and no older ones', async () => {
+deepTest('the last words of a Squid that dies are in the fault, and no older ones', async () => {
   const [squid] = node.squids();
   const log = join(node.dir, 'squid/0/logs/cache.log');
   const words = () => t.messagesOf(node.engine).join('\n');

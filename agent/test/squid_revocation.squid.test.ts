@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { deepTest } from '../../test/deep_test.ts';
 import * as t from './proxy_world.ts';
 import { deciderOf, nodesOfFile, type SquidNode } from './squid_node.ts';
 
@@ -51,7 +52,7 @@ test('a tunnel of a moment before Squid reads its configuration again is revoked
   await tunnel.ended();
 });
 
-test('a tunnel from a moment before Squid begins new logs is revoked afterwards', async () => {
+deepTest('a tunnel from a moment before Squid begins new logs is revoked afterwards', async () => {
   const node = await share();
   const { apply, squids } = node;
   const tunnel = await t.openTunnel(byToken, origin.to);
@@ -64,26 +65,31 @@ test('a tunnel from a moment before Squid begins new logs is revoked afterwards'
   await tunnel.ended();
 });
 
-test('a tunnel that is older than an agent without a file of listeners lives on, and is revoked by it', async () => {
-  const node = await share();
-  const tunnel = await t.openTunnel(byToken, origin.to);
-  await poll(node, 3);
-  const old = deciderOf(node.squids()[0]);
-  await node.engine.stop({ leave_running: true });
-  rmSync(join(node.dir, 'squid/0/listeners.json'));
-  await node.restart();
-  await poll(node, 3);
-  await node.engine.catchUp();
-  await untilReplaced(node, old);
-  await poll(node, 6);
-  expect(node.engine.faults()).toEqual([]);
-  expect((await tunnel.ask(requestInside)).status).toBe(200);
-  expect((await node.engine.poll(undefined)).open).toMatchObject([{ account: 2, user: 1 }]);
-  await node.apply(inactive);
-  await tunnel.ended();
-  await node.apply(oneExit());
-  await expect(t.ask({ port: normal.port + 1 }, 'GET', origin.url)).rejects.toThrow('ECONNREFUSED');
-});
+deepTest(
+  'a tunnel that is older than an agent without a file of listeners lives on, and is revoked by it',
+  async () => {
+    const node = await share();
+    const tunnel = await t.openTunnel(byToken, origin.to);
+    await poll(node, 3);
+    const old = deciderOf(node.squids()[0]);
+    await node.engine.stop({ leave_running: true });
+    rmSync(join(node.dir, 'squid/0/listeners.json'));
+    await node.restart();
+    await poll(node, 3);
+    await node.engine.catchUp();
+    await untilReplaced(node, old);
+    await poll(node, 6);
+    expect(node.engine.faults()).toEqual([]);
+    expect((await tunnel.ask(requestInside)).status).toBe(200);
+    expect((await node.engine.poll(undefined)).open).toMatchObject([{ account: 2, user: 1 }]);
+    await node.apply(inactive);
+    await tunnel.ended();
+    await node.apply(oneExit());
+    await expect(t.ask({ port: normal.port + 1 }, 'GET', origin.url)).rejects.toThrow(
+      'ECONNREFUSED',
+    );
+  },
+);
 
 test('connections that a killed decider let in and did not report are closed, and no others', async () => {
   const node = await share();
@@ -102,80 +108,92 @@ test('connections that a killed decider let in and did not report are closed, an
   later.socket.destroy();
 });
 
-test('what a decider let in that was killed while no agent was there is closed by the next one', async () => {
-  const node = await share();
-  const { engine, squids, restart } = node;
-  const tunnel = await t.openTunnel(byToken, origin.to);
-  await engine.stop({ leave_running: true });
-  const old = deciderOf(squids()[0]);
-  process.kill(old as number, 'SIGKILL');
-  await t.until(() => ![undefined, old].includes(deciderOf(squids()[0])));
-  await restart();
-  await node.engine.catchUp();
-  await poll(node, 6);
-  await tunnel.ended();
-});
-
-test('a connection that could not be closed is closed when that is possible again', async () => {
-  const node = await share();
-  const tunnel = await t.openTunnel(byToken, origin.to);
-  await poll(node, 1);
-  const bin = join(node.dir, 'bin');
-  const forbidden = join(node.dir, 'forbidden');
-  mkdirSync(bin);
-  const says = `echo 'Operation not permitted' >&2; exit 0`;
-  writeFileSync(
-    join(bin, 'ss'),
-    `#!/bin/sh\nif [ "$1" = -KtnH ] && [ -e ${forbidden} ]; then ${says}; fi\nexec /usr/bin/ss "$@"\n`,
-  );
-  chmodSync(join(bin, 'ss'), 0o755);
-  writeFileSync(forbidden, '');
-  expect(existsSync('/usr/bin/ss')).toBe(true);
-  const path = process.env.PATH;
-  process.env.PATH = `${bin}:${path}`;
-  try {
-    await node.apply(inactive);
-    await t.until(() => t.messagesOf(node.engine).some((said) => said.includes('not permitted')));
-    expect((await tunnel.ask(requestInside)).status).toBe(200);
-    await poll(node, 3);
-    rmSync(forbidden);
+deepTest(
+  'what a decider let in that was killed while no agent was there is closed by the next one',
+  async () => {
+    const node = await share();
+    const { engine, squids, restart } = node;
+    const tunnel = await t.openTunnel(byToken, origin.to);
+    await engine.stop({ leave_running: true });
+    const old = deciderOf(squids()[0]);
+    process.kill(old as number, 'SIGKILL');
+    await t.until(() => ![undefined, old].includes(deciderOf(squids()[0])));
+    await restart();
+    await node.engine.catchUp();
+    await poll(node, 6);
     await tunnel.ended();
-    await t.until(() => node.engine.faults().length === 0);
-  } finally {
-    process.env.PATH = path;
-  }
-});
+  },
+);
 
-test('without an exit no Squid is started at changes, and what would happen is explained', async () => {
-  const { apply, squids, engine, dir } = await share();
-  await apply({ kind: 'server', value: null });
-  const said = () => readFileSync(join(dir, 'squid/0/logs/cache.log'), 'utf8');
-  const before = said();
-  const request = {
-    kind: 'request' as const,
-    ...{ source: t.sources[0], port: normal.port, method: 'GET', host: t.originIp },
-    ...{ destination_port: 80, credentials: undefined },
-  };
-  for (let remaining = 3; remaining > 0; remaining--) await apply(inactive);
-  expect(said()).toBe(before);
-  expect(squids()).toEqual([]);
-  const { decision, position } = await engine.explain(request);
-  expect(decision).toMatchObject({ verdict: 'deny', reason: 'not_ready' });
-  expect(position.revision).toBe(5);
-  await apply(t.serverRecord());
-  expect((await t.ask(normal, 'GET', origin.url)).status).toBe(200);
-});
+deepTest(
+  'a connection that could not be closed is closed when that is possible again',
+  async () => {
+    const node = await share();
+    const tunnel = await t.openTunnel(byToken, origin.to);
+    await poll(node, 1);
+    const bin = join(node.dir, 'bin');
+    const forbidden = join(node.dir, 'forbidden');
+    mkdirSync(bin);
+    const says = `echo 'Operation not permitted' >&2; exit 0`;
+    writeFileSync(
+      join(bin, 'ss'),
+      `#!/bin/sh\nif [ "$1" = -KtnH ] && [ -e ${forbidden} ]; then ${says}; fi\nexec /usr/bin/ss "$@"\n`,
+    );
+    chmodSync(join(bin, 'ss'), 0o755);
+    writeFileSync(forbidden, '');
+    expect(existsSync('/usr/bin/ss')).toBe(true);
+    const path = process.env.PATH;
+    process.env.PATH = `${bin}:${path}`;
+    try {
+      await node.apply(inactive);
+      await t.until(() => t.messagesOf(node.engine).some((said) => said.includes('not permitted')));
+      expect((await tunnel.ask(requestInside)).status).toBe(200);
+      await poll(node, 3);
+      rmSync(forbidden);
+      await tunnel.ended();
+      await t.until(() => node.engine.faults().length === 0);
+    } finally {
+      process.env.PATH = path;
+    }
+  },
+);
 
-test('an agent that took a Squid over starts none at changes either, once there is no exit', async () => {
-  const node = await share();
-  await node.restart();
-  await node.apply({ kind: 'server', value: null });
-  const said = () => readFileSync(join(node.dir, 'squid/0/logs/cache.log'), 'utf8');
-  const before = said();
-  await node.apply(inactive);
-  expect(said()).toBe(before);
-  expect(node.squids()).toEqual([]);
-});
+deepTest(
+  'without an exit no Squid is started at changes, and what would happen is explained',
+  async () => {
+    const { apply, squids, engine, dir } = await share();
+    await apply({ kind: 'server', value: null });
+    const said = () => readFileSync(join(dir, 'squid/0/logs/cache.log'), 'utf8');
+    const before = said();
+    const request = {
+      kind: 'request' as const,
+      ...{ source: t.sources[0], port: normal.port, method: 'GET', host: t.originIp },
+      ...{ destination_port: 80, credentials: undefined },
+    };
+    for (let remaining = 3; remaining > 0; remaining--) await apply(inactive);
+    expect(said()).toBe(before);
+    expect(squids()).toEqual([]);
+    const { decision, position } = await engine.explain(request);
+    expect(decision).toMatchObject({ verdict: 'deny', reason: 'not_ready' });
+    expect(position.revision).toBe(5);
+    await apply(t.serverRecord());
+    expect((await t.ask(normal, 'GET', origin.url)).status).toBe(200);
+  },
+);
+
+deepTest(
+  'an agent that took a Squid over starts none at changes either, once there is no exit',
+  async () => {
+    const node = await share();
+    await node.restart();
+    await node.apply({ kind: 'server', value: null });
+    const said = () => readFileSync(join(node.dir, 'squid/0/logs/cache.log'), 'utf8');
+    const before = said();
+    await node.apply(inactive);
+    expect(said()).toBe(before);
+    expect(node.squids()).toEqual([]);
+  },
+);
 
 test('who says nonsense to the agent in a decider\u2019s place is cut off, and nothing else happens', async () => {
   const { dir, engine } = await share();
@@ -211,37 +229,43 @@ test('an agent with other settings revokes an older tunnel', async () => {
   await tunnel.ended();
 });
 
-test('a port that means something else when the agent comes back takes its tunnels with it', async () => {
-  const node = await share();
-  const { engine, restart, store } = node;
-  const moved = await t.openTunnel(normal, origin.to);
-  const unchanged = await t.openTunnel({ ...normal, port: normal.port + 1 }, origin.to);
-  await engine.stop({ leave_running: true });
-  store.append(2, t.now(), [
-    t.serverRecord({
-      exit_ips: [
-        { ip: t.exits[1], port_base: 2 },
-        { ip: t.exits[0], port_base: 3 },
-      ],
-    }),
-  ]);
-  await restart();
-  await node.engine.catchUp();
-  await moved.ended();
-  expect((await unchanged.ask(requestInside)).status).toBe(200);
-  await restart({ EXITWARD_AGENT_PORT_SHIFT: '5' });
-  await node.engine.catchUp();
-  await unchanged.ended();
-});
+deepTest(
+  'a port that means something else when the agent comes back takes its tunnels with it',
+  async () => {
+    const node = await share();
+    const { engine, restart, store } = node;
+    const moved = await t.openTunnel(normal, origin.to);
+    const unchanged = await t.openTunnel({ ...normal, port: normal.port + 1 }, origin.to);
+    await engine.stop({ leave_running: true });
+    store.append(2, t.now(), [
+      t.serverRecord({
+        exit_ips: [
+          { ip: t.exits[1], port_base: 2 },
+          { ip: t.exits[0], port_base: 3 },
+        ],
+      }),
+    ]);
+    await restart();
+    await node.engine.catchUp();
+    await moved.ended();
+    expect((await unchanged.ask(requestInside)).status).toBe(200);
+    await restart({ EXITWARD_AGENT_PORT_SHIFT: '5' });
+    await node.engine.catchUp();
+    await unchanged.ended();
+  },
+);
 
-test('a new exit leaves the others with their Squid, and their tunnels are still revoked', async () => {
-  const node = await start({ EXITWARD_AGENT_LISTENERS_PER_SQUID: '6' }, oneExit(1));
-  const tunnel = await t.openTunnel({ ...byToken, port: normal.port + 1 }, origin.to);
-  await poll(node, 1);
-  await node.apply(t.serverRecord());
-  expect(node.squids()).toHaveLength(2);
-  await poll(node, 3);
-  expect((await tunnel.ask(requestInside)).status).toBe(200);
-  await node.apply(inactive);
-  await tunnel.ended();
-});
+deepTest(
+  'a new exit leaves the others with their Squid, and their tunnels are still revoked',
+  async () => {
+    const node = await start({ EXITWARD_AGENT_LISTENERS_PER_SQUID: '6' }, oneExit(1));
+    const tunnel = await t.openTunnel({ ...byToken, port: normal.port + 1 }, origin.to);
+    await poll(node, 1);
+    await node.apply(t.serverRecord());
+    expect(node.squids()).toHaveLength(2);
+    await poll(node, 3);
+    expect((await tunnel.ask(requestInside)).status).toBe(200);
+    await node.apply(inactive);
+    await tunnel.ended();
+  },
+);

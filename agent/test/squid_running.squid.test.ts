@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { deepTest } from '../../test/deep_test.ts';
 import { systemClock } from '../src/clock.ts';
 import { startSquid } from '../src/squid/agent/engine.ts';
 import { findSquidUser, findUnreadable } from '../src/squid/agent/unix_user.ts';
@@ -67,7 +68,7 @@ test('exits come and go with the server\u2019s record, and what stays is not dis
   expect(await reasonFor(normal)).toBe('let in');
 });
 
-test('a strict umask, as hardened machines have, keeps no file from Squid', async () => {
+deepTest('a strict umask, as hardened machines have, keeps no file from Squid', async () => {
   const umask = process.umask(0o077);
   onTestFinished(() => void process.umask(umask));
   await start();
@@ -109,28 +110,31 @@ test('a tunnel that an earlier agent saw opened is closed by the next one when i
   await tunnel.ended();
 });
 
-test('what authlist entries let in is not forgotten when a decider is replaced, nor without an agent', async () => {
-  const node = await share();
-  const { apply, squids, restart } = node;
-  let messages: unknown[] = [];
-  const areTold = async () => {
-    messages = await node.engine.takeLastUsed();
-    return messages.length > 0;
-  };
-  const ofAlice = [{ account: 1, entry: 1, at: expect.any(Number) }];
-  expect(await reasonFor(normal)).toBe('let in');
-  const old = deciderOf(squids()[0]);
-  await apply(oneExit());
-  await t.until(() => ![undefined, old].includes(deciderOf(squids()[0])));
-  await t.until(areTold);
-  expect(messages).toEqual(ofAlice);
-  expect(await areTold()).toBe(false);
-  await node.engine.stop({ leave_running: true });
-  expect(await reasonFor(normal)).toBe('let in');
-  await restart();
-  await t.until(areTold);
-  expect(messages).toEqual(ofAlice);
-});
+deepTest(
+  'what authlist entries let in is not forgotten when a decider is replaced, nor without an agent',
+  async () => {
+    const node = await share();
+    const { apply, squids, restart } = node;
+    let messages: unknown[] = [];
+    const areTold = async () => {
+      messages = await node.engine.takeLastUsed();
+      return messages.length > 0;
+    };
+    const ofAlice = [{ account: 1, entry: 1, at: expect.any(Number) }];
+    expect(await reasonFor(normal)).toBe('let in');
+    const old = deciderOf(squids()[0]);
+    await apply(oneExit());
+    await t.until(() => ![undefined, old].includes(deciderOf(squids()[0])));
+    await t.until(areTold);
+    expect(messages).toEqual(ofAlice);
+    expect(await areTold()).toBe(false);
+    await node.engine.stop({ leave_running: true });
+    expect(await reasonFor(normal)).toBe('let in');
+    await restart();
+    await t.until(areTold);
+    expect(messages).toEqual(ofAlice);
+  },
+);
 
 test('a decider that dies is replaced, and knows what the dead one had let in', async () => {
   const { apply, squids, engine } = await share();
@@ -151,7 +155,7 @@ test('a decider that dies is replaced, and knows what the dead one had let in', 
   await tunnel.ended();
 });
 
-test('a decider that hangs is found out and replaced', async () => {
+deepTest('a decider that hangs is found out and replaced', async () => {
   const { squids, engine } = await share();
   // A Squid whose first decider dies young, and before it ever responded, gives up itself.
   expect(await reasonFor(normal)).toBe('let in');
@@ -200,7 +204,7 @@ test('the password of the node\u2019s own check is in no argument, and in no fil
   expect(findUnreadable(join(dir, 'squid/0/rules.json'), nobody)).toBe(dir);
 });
 
-test('a folder that Squid\u2019s user may not enter is named at the start', async () => {
+deepTest('a folder that Squid\u2019s user may not enter is named at the start', async () => {
   const { dir, config, rules } = await share();
   const closed = join(dir, 'closed');
   mkdirSync(join(closed, 'state'), { recursive: true });
@@ -231,24 +235,27 @@ test('nothing of Squid is to be had but requests and tunnels, and nobody asks it
   }
 });
 
-test('more listeners than one Squid takes are parted among several, an exit\u2019s together', async () => {
-  const node = await start({ EXITWARD_AGENT_LISTENERS_PER_SQUID: '6' });
-  const { engine, squids } = node;
-  expect(engine.faults()).toEqual([]);
-  expect(squids()).toHaveLength(2);
-  expect(engine.listeners().size).toBe(12);
-  for (const [index, exit] of t.exits.entries()) {
-    for (const port of [normal.port + index, normal.port + index + 500]) {
-      expect((await t.see({ port }, origin.url)).from).toBe(exit);
+deepTest(
+  'more listeners than one Squid takes are parted among several, an exit\u2019s together',
+  async () => {
+    const node = await start({ EXITWARD_AGENT_LISTENERS_PER_SQUID: '6' });
+    const { engine, squids } = node;
+    expect(engine.faults()).toEqual([]);
+    expect(squids()).toHaveLength(2);
+    expect(engine.listeners().size).toBe(12);
+    for (const [index, exit] of t.exits.entries()) {
+      for (const port of [normal.port + index, normal.port + index + 500]) {
+        expect((await t.see({ port }, origin.url)).from).toBe(exit);
+      }
     }
-  }
-  await node.apply(t.authlistRecord(1, null));
-  for (const index of t.exits.keys()) {
-    expect((await t.ask({ port: normal.port + index }, 'GET', origin.url)).status).toBe(407);
-  }
-});
+    await node.apply(t.authlistRecord(1, null));
+    for (const index of t.exits.keys()) {
+      expect((await t.ask({ port: normal.port + index }, 'GET', origin.url)).status).toBe(407);
+    }
+  },
+);
 
-test('a port that is taken is reported, and listened on when it is free', async () => {
+deepTest('a port that is taken is reported, and listened on when it is free', async () => {
   await stop();
   const other = createServer();
   await once(other.listen(normal.port + 1, '0.0.0.0'), 'listening');
@@ -302,33 +309,36 @@ test('ports that need a certificate are reported when there is none, and the oth
   expect(await reasonFor(normal)).toBe('let in');
 });
 
-test('with a certificate that is bad from the start, or when Squid dies, the other ports serve', async () => {
-  const node = await start();
-  const { dir, restart, squids } = node;
-  const crt = join(dir, 'proxy.crt');
-  const good = readFileSync(crt, 'utf8');
-  const tls = { port: t.tlsBase + 1, proxy_certificate: node.certificate };
-  await node.engine.stop({ leave_running: false });
-  // Whole by itself, and of another key.
-  writeFileSync(crt, t.createCertificate('proxy.test').cert);
-  await restart();
-  await node.engine.catchUp();
-  expect(t.messagesOf(node.engine).join()).toMatch(
-    /^No certificate for the ports .*: .*proxy\.crt/,
-  );
-  expect(await reasonFor(normal)).toBe('let in');
-  writeFileSync(crt, good);
-  await node.apply(t.serverRecord({ hostname: 'other.example.net' }));
-  expect((await t.ask(tls, 'GET', origin.url)).status).toBe(200);
-  writeFileSync(crt, 'no certificate');
-  const [pid = 0] = squids();
-  process.kill(pid, 'SIGKILL');
-  await t.until(() => squids().length === 1 && squids()[0] !== pid);
-  await t.until(async () => (await reasonFor(normal).catch(() => '')) === 'let in');
-  await expect(t.ask(tls, 'GET', origin.url)).rejects.toThrow('ECONNREFUSED');
-});
+deepTest(
+  'with a certificate that is bad from the start, or when Squid dies, the other ports serve',
+  async () => {
+    const node = await start();
+    const { dir, restart, squids } = node;
+    const crt = join(dir, 'proxy.crt');
+    const good = readFileSync(crt, 'utf8');
+    const tls = { port: t.tlsBase + 1, proxy_certificate: node.certificate };
+    await node.engine.stop({ leave_running: false });
+    // Whole by itself, and of another key.
+    writeFileSync(crt, t.createCertificate('proxy.test').cert);
+    await restart();
+    await node.engine.catchUp();
+    expect(t.messagesOf(node.engine).join()).toMatch(
+      /^No certificate for the ports .*: .*proxy\.crt/,
+    );
+    expect(await reasonFor(normal)).toBe('let in');
+    writeFileSync(crt, good);
+    await node.apply(t.serverRecord({ hostname: 'other.example.net' }));
+    expect((await t.ask(tls, 'GET', origin.url)).status).toBe(200);
+    writeFileSync(crt, 'no certificate');
+    const [pid = 0] = squids();
+    process.kill(pid, 'SIGKILL');
+    await t.until(() => squids().length === 1 && squids()[0] !== pid);
+    await t.until(async () => (await reasonFor(normal).catch(() => '')) === 'let in');
+    await expect(t.ask(tls, 'GET', origin.url)).rejects.toThrow('ECONNREFUSED');
+  },
+);
 
-test('with leave, what is revoked may go on, and nothing new is let in', async () => {
+deepTest('with leave, what is revoked may go on, and nothing new is let in', async () => {
   const { apply } = await start({ EXITWARD_AGENT_ON_REVOKE: 'leave' });
   const tunnel = await t.openTunnel(normal, origin.to);
   await apply(t.authlistRecord(1, null));
@@ -337,36 +347,42 @@ test('with leave, what is revoked may go on, and nothing new is let in', async (
   tunnel.socket.destroy();
 });
 
-test('of two nodes with the same ports on two addresses, what one does is none of the other\u2019s', async () => {
-  await stop();
-  const startAt = (host: string, name_server?: string) =>
-    startSquidNode({
-      records: t.usualRecords(),
-      settings: { EXITWARD_AGENT_LISTEN_HOST: host },
-      ...(name_server === undefined ? {} : { name_server }),
-    });
-  const [first, other] = [await startAt('127.78.5.1'), await startAt('127.78.5.2', '127.78.2.200')];
-  try {
-    const tunnel = await t.openTunnel({ ...byToken, at: '127.78.5.1' }, origin.to);
-    const own = await t.openTunnel({ ...byToken, at: '127.78.5.2' }, origin.to);
-    await other.restart({ EXITWARD_AGENT_LISTEN_HOST: '127.78.5.2' });
-    // Those without an owner are searched for in the next lists, and closed after some more.
-    let [cursor, lists]: [unknown, number] = [undefined, 0];
-    expect((await own.ask(requestInside)).status).toBe(200);
-    await t.until(async () => {
-      const poll = await other.engine.poll(cursor);
-      cursor = poll.cursor;
-      lists += 1;
-      return lists > 8 && poll.open.length === 1;
-    });
-    expect((await tunnel.ask(requestInside)).status).toBe(200);
-    await other.apply(t.userRecord(2, { active: false }));
-    await own.ended();
-    await other.apply(t.serverRecord({ exit_ips: [] }));
-    expect((await tunnel.ask(requestInside)).status).toBe(200);
-    await first.apply(t.userRecord(2, { active: false }));
-    await tunnel.ended();
-  } finally {
-    await Promise.all([first.stop(), other.stop()]);
-  }
-});
+deepTest(
+  'of two nodes with the same ports on two addresses, what one does is none of the other\u2019s',
+  async () => {
+    await stop();
+    const startAt = (host: string, name_server?: string) =>
+      startSquidNode({
+        records: t.usualRecords(),
+        settings: { EXITWARD_AGENT_LISTEN_HOST: host },
+        ...(name_server === undefined ? {} : { name_server }),
+      });
+    const [first, other] = [
+      await startAt('127.78.5.1'),
+      await startAt('127.78.5.2', '127.78.2.200'),
+    ];
+    try {
+      const tunnel = await t.openTunnel({ ...byToken, at: '127.78.5.1' }, origin.to);
+      const own = await t.openTunnel({ ...byToken, at: '127.78.5.2' }, origin.to);
+      await other.restart({ EXITWARD_AGENT_LISTEN_HOST: '127.78.5.2' });
+      // Those without an owner are searched for in the next lists, and closed after some more.
+      let [cursor, lists]: [unknown, number] = [undefined, 0];
+      expect((await own.ask(requestInside)).status).toBe(200);
+      await t.until(async () => {
+        const poll = await other.engine.poll(cursor);
+        cursor = poll.cursor;
+        lists += 1;
+        return lists > 8 && poll.open.length === 1;
+      });
+      expect((await tunnel.ask(requestInside)).status).toBe(200);
+      await other.apply(t.userRecord(2, { active: false }));
+      await own.ended();
+      await other.apply(t.serverRecord({ exit_ips: [] }));
+      expect((await tunnel.ask(requestInside)).status).toBe(200);
+      await first.apply(t.userRecord(2, { active: false }));
+      await tunnel.ended();
+    } finally {
+      await Promise.all([first.stop(), other.stop()]);
+    }
+  },
+);

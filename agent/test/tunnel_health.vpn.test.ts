@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newCertificate } from '../../server/test/certificate.ts';
+import { deepTest } from '../../test/deep_test.ts';
 import { systemClock } from '../src/clock.ts';
 import type { Fault } from '../src/faults.ts';
 import { firewallRules } from '../src/firewall.ts';
@@ -82,93 +83,108 @@ test('a charon that hangs is crit within one check, and well again once it goes 
   expect(statuses(await check())).toEqual(everywhere('ok'));
 });
 
-test('an exit that charon does not serve is crit, and the others are not, until the agent gives its connection back', async () => {
-  let health: Health = { faults: [] };
-  const unload = () =>
-    charon('unload-conn', { name: `vpn-ikev2 ${exits[1]}` }).catch(() => undefined);
-  // The agent gives it back once a second: it is taken away again while the check goes on, which
-  // may find it in between.
-  await until(async () => {
-    await unload();
-    const checked = check();
-    const isOver = checked.then(() => true);
-    while (!(await Promise.race([isOver, systemClock.sleep(0.02)]))) await unload();
-    health = await checked;
-    return health.faults.length > 0;
-  });
-  expect(statuses(health).filter((statuse) => !statuse.endsWith('ok'))).toEqual([
-    `vpn-ikev2 ${exits[1]} crit`,
-  ]);
-  expect(sentences(health)).toEqual([
-    `The service vpn-ikev2 at ${exits[1]} fails: charon has no connection for it.`,
-  ]);
-  await until(async () => statuses(await check()).join() === everywhere('ok').join());
-});
+deepTest(
+  'an exit that charon does not serve is crit, and the others are not, until the agent gives its connection back',
+  async () => {
+    let health: Health = { faults: [] };
+    const unload = () =>
+      charon('unload-conn', { name: `vpn-ikev2 ${exits[1]}` }).catch(() => undefined);
+    // The agent gives it back once a second: it is taken away again while the check goes on, which
+    // may find it in between.
+    await until(async () => {
+      await unload();
+      const checked = check();
+      const isOver = checked.then(() => true);
+      while (!(await Promise.race([isOver, systemClock.sleep(0.02)]))) await unload();
+      health = await checked;
+      return health.faults.length > 0;
+    });
+    expect(statuses(health).filter((statuse) => !statuse.endsWith('ok'))).toEqual([
+      `vpn-ikev2 ${exits[1]} crit`,
+    ]);
+    expect(sentences(health)).toEqual([
+      `The service vpn-ikev2 at ${exits[1]} fails: charon has no connection for it.`,
+    ]);
+    await until(async () => statuses(await check()).join() === everywhere('ok').join());
+  },
+);
 
-test('an exit that the machine does not have is crit, and nothing is sent elsewhere for it', async () => {
-  const exit_ips = [...exits, '9.9.9.9'].map((ip, index) => ({ ip, port_base: index }));
-  await world.apply(vpnServer({ exit_ips, services: ['vpn-ikev2'] }));
-  const health = await check();
-  expect(statuses(health).filter((statuse) => !statuse.endsWith('ok'))).toEqual([
-    'vpn-ikev2 9.9.9.9 crit',
-  ]);
-  expect(sentences(health)).toEqual([
-    'The service vpn-ikev2 at 9.9.9.9 fails: the address is not on this machine.',
-  ]);
-});
+deepTest(
+  'an exit that the machine does not have is crit, and nothing is sent elsewhere for it',
+  async () => {
+    const exit_ips = [...exits, '9.9.9.9'].map((ip, index) => ({ ip, port_base: index }));
+    await world.apply(vpnServer({ exit_ips, services: ['vpn-ikev2'] }));
+    const health = await check();
+    expect(statuses(health).filter((statuse) => !statuse.endsWith('ok'))).toEqual([
+      'vpn-ikev2 9.9.9.9 crit',
+    ]);
+    expect(sentences(health)).toEqual([
+      'The service vpn-ikev2 at 9.9.9.9 fails: the address is not on this machine.',
+    ]);
+  },
+);
 
-test('a server without a VPN has no health of one', async () => {
+deepTest('a server without a VPN has no health of one', async () => {
   await world.apply(vpnServer({ services: ['proxy'] }));
   expect(await check()).toEqual({ faults: [] });
 });
 
-test('a certificate that ends soon is a warning, one that has ended is crit; IKEv1 shows none', async () => {
-  const [cert, key] = ['node.crt', 'node.key'].map((name) => readFileSync(path(name), 'utf8'));
-  const put = (pair: { cert?: string | undefined; key?: string | undefined }) => {
-    writeFileSync(path('node.crt'), pair.cert ?? '');
-    writeFileSync(path('node.key'), pair.key ?? '');
-  };
-  const utcTime = (at: number) =>
-    `${new Date(at * 1000).toISOString().replaceAll(/[-:T]/g, '').slice(2, 14)}Z`;
-  const five_days = now() + 5 * 86_400;
-  put(newCertificate(hostname, { ends: utcTime(five_days) }));
-  await until(async () => (await check()).certificate_expiry === five_days);
-  await until(async () => statuses(await check()).join() === everywhere('warn', 'ok').join());
-  const soon = now() + 6;
-  put(newCertificate(hostname, { ends: utcTime(soon) }));
-  await until(async () => (await check()).certificate_expiry === soon);
-  await until(() => now() >= soon);
-  expect(statuses(await check())).toEqual(everywhere('crit', 'ok'));
-  put({ cert, key });
-  await until(async () => statuses(await check()).join() === everywhere('ok').join());
-});
+deepTest(
+  'a certificate that ends soon is a warning, one that has ended is crit; IKEv1 shows none',
+  async () => {
+    const [cert, key] = ['node.crt', 'node.key'].map((name) => readFileSync(path(name), 'utf8'));
+    const put = (pair: { cert?: string | undefined; key?: string | undefined }) => {
+      writeFileSync(path('node.crt'), pair.cert ?? '');
+      writeFileSync(path('node.key'), pair.key ?? '');
+    };
+    const utcTime = (at: number) =>
+      `${new Date(at * 1000).toISOString().replaceAll(/[-:T]/g, '').slice(2, 14)}Z`;
+    const five_days = now() + 5 * 86_400;
+    put(newCertificate(hostname, { ends: utcTime(five_days) }));
+    await until(async () => (await check()).certificate_expiry === five_days);
+    await until(async () => statuses(await check()).join() === everywhere('warn', 'ok').join());
+    const soon = now() + 6;
+    put(newCertificate(hostname, { ends: utcTime(soon) }));
+    await until(async () => (await check()).certificate_expiry === soon);
+    await until(() => now() >= soon);
+    expect(statuses(await check())).toEqual(everywhere('crit', 'ok'));
+    put({ cert, key });
+    await until(async () => statuses(await check()).join() === everywhere('ok').join());
+  },
+);
 
-test('without a certificate nothing is served: all is crit, and there is no expiry to report', async () => {
-  const restart = async (settings: Record<string, string>) => {
+deepTest(
+  'without a certificate nothing is served: all is crit, and there is no expiry to report',
+  async () => {
+    const restart = async (settings: Record<string, string>) => {
+      await world.node.ask({ do: 'stop', leave_running: false });
+      await world.startNode(settings);
+    };
+    await restart({ EXITWARD_AGENT_TLS_CERT: '', EXITWARD_AGENT_TLS_KEY: '' });
+    const health = await check();
+    expect([health.certificate_expiry, statuses(health)]).toEqual([null, everywhere('crit')]);
+    await restart({});
+  },
+);
+
+deepTest(
+  'a kernel without ESP is a fault that says what to do, unless charon seals the packets itself',
+  async () => {
+    expect(await findKernelLack({ ipsec: 'userspace' })).toBeUndefined();
+    const lack = await findKernelLack({ ipsec: 'kernel' });
+    // The kernel's own list of what it has, once it was asked for it.
+    const hasEsp = /\besp_init_state\b/.test(readFileSync('/proc/kallsyms', 'latin1'));
+    expect(lack === undefined).toBe(hasEsp);
     await world.node.ask({ do: 'stop', leave_running: false });
-    await world.startNode(settings);
-  };
-  await restart({ EXITWARD_AGENT_TLS_CERT: '', EXITWARD_AGENT_TLS_KEY: '' });
-  const health = await check();
-  expect([health.certificate_expiry, statuses(health)]).toEqual([null, everywhere('crit')]);
-  await restart({});
-});
-
-test('a kernel without ESP is a fault that says what to do, unless charon seals the packets itself', async () => {
-  expect(await findKernelLack({ ipsec: 'userspace' })).toBeUndefined();
-  const lack = await findKernelLack({ ipsec: 'kernel' });
-  // The kernel's own list of what it has, once it was asked for it.
-  const hasEsp = /\besp_init_state\b/.test(readFileSync('/proc/kallsyms', 'latin1'));
-  expect(lack === undefined).toBe(hasEsp);
-  await world.node.ask({ do: 'stop', leave_running: false });
-  await world.startNode({ EXITWARD_AGENT_VPN_IPSEC: 'kernel' });
-  const says =
-    /^The VPN does not work: the kernel takes no keys of ESP \(.+\): modprobe -a esp4 xfrm_user gcm/;
-  await until(async () => {
-    const faults = await world.node.ask<Fault[]>({ do: 'faults' });
-    const isTold = faults.some(({ kind, message }) => kind === 'vpn' && says.test(message));
-    return hasEsp ? statuses(await check()).join() === everywhere('ok').join() : isTold;
-  });
-  await world.node.ask({ do: 'stop', leave_running: false });
-  await world.startNode();
-});
+    await world.startNode({ EXITWARD_AGENT_VPN_IPSEC: 'kernel' });
+    const says =
+      /^The VPN does not work: the kernel takes no keys of ESP \(.+\): modprobe -a esp4 xfrm_user gcm/;
+    await until(async () => {
+      const faults = await world.node.ask<Fault[]>({ do: 'faults' });
+      const isTold = faults.some(({ kind, message }) => kind === 'vpn' && says.test(message));
+      return hasEsp ? statuses(await check()).join() === everywhere('ok').join() : isTold;
+    });
+    await world.node.ask({ do: 'stop', leave_running: false });
+    await world.startNode();
+  },
+);

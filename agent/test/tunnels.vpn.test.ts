@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { deepTest, drawn } from '../../test/deep_test.ts';
 import { tries } from '../../test/effort.ts';
 import type { OpenConnection } from '../src/engine.ts';
 import type { Fault } from '../src/faults.ts';
@@ -175,7 +176,7 @@ test('private destinations, mail, other clients and the node itself are refused 
   expect(world.client(1).fetch({ down: 10 }).from).toBe(exits[0]);
 });
 
-test('a TCP connection keeps to segments of 1316 bytes in both directions', async () => {
+deepTest('a TCP connection keeps to segments of 1316 bytes in both directions', async () => {
   const places = ['client1', 'beyond'];
   const table = `table ip segments {
     set sizes { typeof tcp option maxseg size; flags dynamic; }
@@ -194,7 +195,7 @@ test('a TCP connection keeps to segments of 1316 bytes in both directions', asyn
   }
 });
 
-test.each(['vpn-ikev2', 'vpn-ikev1'] as const)(
+deepTest.each(['vpn-ikev2', 'vpn-ikev1'] as const)(
   '%s: a client gets the name servers',
   async (service) => {
     await world.client(1).connect({ service });
@@ -202,10 +203,13 @@ test.each(['vpn-ikev2', 'vpn-ikev1'] as const)(
   },
 );
 
-test('a client that asks for IPv6 gets a tunnel on a machine that has none switched on', async () => {
-  await world.client(1).connect({ ipv6: true });
-  expect(world.client(1).fetch({ down: 10 }).from).toBe(exits[0]);
-});
+deepTest(
+  'a client that asks for IPv6 gets a tunnel on a machine that has none switched on',
+  async () => {
+    await world.client(1).connect({ ipv6: true });
+    expect(world.client(1).fetch({ down: 10 }).from).toBe(exits[0]);
+  },
+);
 
 test('IPv6 inside the tunnel is rejected at once, and does not get past a node that has a way for it and forwards it', async () => {
   const rules = (name: string, table: string) =>
@@ -244,7 +248,7 @@ test('IPv6 inside the tunnel is rejected at once, and does not get past a node t
 });
 
 // Slowly: what is lost on the way between the two is counted by one of them alone.
-test.each([1, 1000, 300_000])(
+test.each(drawn([1, 1000, 300_000]))(
   'the bytes of a tunnel are billed as the client counts them: %d down, then up',
   async (size) => {
     await world.client(1).connect();
@@ -267,18 +271,21 @@ test.each([1, 1000, 300_000])(
   },
 );
 
-test('the bytes of a tunnel at full speed are billed as they go through the device of the node', async () => {
-  await world.client(1).connect();
-  const before = world.deviceBytes();
-  world.client(1).fetch({ down: tries(100_000_000, { atLeast: 10_000_000 }), seconds: 60 });
-  world.client(1).fetch({ up: tries(20_000_000, { atLeast: 2_000_000 }), seconds: 60 });
-  await world.client(1).settle();
-  const after = world.deviceBytes();
-  await world.client(1).disconnect();
-  await tickUntilIdle();
-  // As the node's device sees it, the client's bytes are those that it received.
-  expect(billed.get(1)).toEqual({ up: after.down - before.down, down: after.up - before.up });
-});
+deepTest(
+  'the bytes of a tunnel at full speed are billed as they go through the device of the node',
+  async () => {
+    await world.client(1).connect();
+    const before = world.deviceBytes();
+    world.client(1).fetch({ down: tries(100_000_000, { atLeast: 10_000_000 }), seconds: 60 });
+    world.client(1).fetch({ up: tries(20_000_000, { atLeast: 2_000_000 }), seconds: 60 });
+    await world.client(1).settle();
+    const after = world.deviceBytes();
+    await world.client(1).disconnect();
+    await tickUntilIdle();
+    // As the node's device sees it, the client's bytes are those that it received.
+    expect(billed.get(1)).toEqual({ up: after.down - before.down, down: after.up - before.up });
+  },
+);
 
 const revocations: Array<[string, NodeRecord[]]> = [
   ['another token version', [userRecord(1, { token_version: 2 })]],
@@ -289,7 +296,7 @@ const revocations: Array<[string, NodeRecord[]]> = [
   ['an account that leaves the server', [{ kind: 'account', account: 1, value: null }]],
 ];
 
-test.each(revocations)('%s ends the tunnel at once, and no other', async (_, records) => {
+test.each(drawn(revocations))('%s ends the tunnel at once, and no other', async (_, records) => {
   await world.client(1).connect();
   await world.client(2).connect({ login: 'alice@contract2', password: passwordOf(2) });
   await world.apply(...records);
@@ -298,29 +305,32 @@ test.each(revocations)('%s ends the tunnel at once, and no other', async (_, rec
   expect(world.client(2).fetch({ down: 10 }).from).toBe(exits[0]);
 });
 
-test('a download that is under way stands still with the change, and what came of it is billed', async () => {
-  await world.client(1).connect();
-  // It would take 50 seconds, and ends when nothing has come for three.
-  const curl = ['curl', '-s', '--noproxy', '*', '--limit-rate', '100k'].concat([
-    '--speed-limit',
-    '1',
-    '--speed-time',
-    '3',
-  ]);
-  const how = ['-o', '/dev/null', '-w', '%{size_download}', `http://${origin}:${port}/5000000`];
-  const download = world.spawn('client1', [...curl, ...how]);
-  const said = text(download.stdout as Readable);
-  await until(async () => (await world.client(1).tunnelBytes()).down > 100_000);
-  await world.apply(contractRecord(1, { suspended: true }));
-  expect(download.exitCode).toBeNull();
-  const before = world.deviceBytes();
-  const size = Number(await said);
-  expect(size).toBeGreaterThan(50_000);
-  // No more than what was on its way.
-  expect(world.deviceBytes().up - before.up).toBeLessThan(50_000);
-  await tickUntilIdle();
-  expect(billed.get(1)?.down).toBeGreaterThan(size);
-});
+deepTest(
+  'a download that is under way stands still with the change, and what came of it is billed',
+  async () => {
+    await world.client(1).connect();
+    // It would take 50 seconds, and ends when nothing has come for three.
+    const curl = ['curl', '-s', '--noproxy', '*', '--limit-rate', '100k'].concat([
+      '--speed-limit',
+      '1',
+      '--speed-time',
+      '3',
+    ]);
+    const how = ['-o', '/dev/null', '-w', '%{size_download}', `http://${origin}:${port}/5000000`];
+    const download = world.spawn('client1', [...curl, ...how]);
+    const said = text(download.stdout as Readable);
+    await until(async () => (await world.client(1).tunnelBytes()).down > 100_000);
+    await world.apply(contractRecord(1, { suspended: true }));
+    expect(download.exitCode).toBeNull();
+    const before = world.deviceBytes();
+    const size = Number(await said);
+    expect(size).toBeGreaterThan(50_000);
+    // No more than what was on its way.
+    expect(world.deviceBytes().up - before.up).toBeLessThan(50_000);
+    await tickUntilIdle();
+    expect(billed.get(1)?.down).toBeGreaterThan(size);
+  },
+);
 
 test('a contract that expires ends the tunnel by the clock', async () => {
   await world.apply(contractRecord(1, { expiry: now() + 4 }));
@@ -340,21 +350,24 @@ async function connectAgain(login: Login): Promise<void> {
   }
 }
 
-test('rules that were flushed are back at once, and a client whose session went with them logs in again', async () => {
-  await world.client(1).connect();
-  world.client(1).fetch({ down: 1000 });
-  await tick();
-  world.run('node', 'nft', 'flush', 'ruleset');
-  await until(async () => (await world.client(1).tunnels()).length === 0);
-  await tickUntilIdle();
-  const before = billed.get(1);
-  expect(before?.down).toBeGreaterThan(1000);
-  await connectAgain({});
-  expect(() => world.client(1).fetch({ host: privateIp, seconds: 2 })).toThrow();
-  expect(world.client(1).fetch({ down: 1000 }).from).toBe(exits[0]);
-});
+deepTest(
+  'rules that were flushed are back at once, and a client whose session went with them logs in again',
+  async () => {
+    await world.client(1).connect();
+    world.client(1).fetch({ down: 1000 });
+    await tick();
+    world.run('node', 'nft', 'flush', 'ruleset');
+    await until(async () => (await world.client(1).tunnels()).length === 0);
+    await tickUntilIdle();
+    const before = billed.get(1);
+    expect(before?.down).toBeGreaterThan(1000);
+    await connectAgain({});
+    expect(() => world.client(1).fetch({ host: privateIp, seconds: 2 })).toThrow();
+    expect(world.client(1).fetch({ down: 1000 }).from).toBe(exits[0]);
+  },
+);
 
-test('a charon that hangs holds up neither the end of a session, nor the rules', async () => {
+deepTest('a charon that hangs holds up neither the end of a session, nor the rules', async () => {
   const open = () => world.run('node', 'nft', 'list', 'set', 'inet', 'exitward_vpn', 'open');
   const { address } = await world.client(1).connect();
   expect(open()).toContain(address);
@@ -383,13 +396,13 @@ test('a charon that hangs holds up neither the end of a session, nor the rules',
   await until(async () => (await world.client(1).tunnels()).length === 0);
 });
 
-test('a client hears of no other address of the node', async () => {
+deepTest('a client hears of no other address of the node', async () => {
   for (const exit of exits) await world.client(1).connect({ exit });
   expect(world.client(1).log()).toContain('parsed IKE_AUTH response');
   expect(world.client(1).log()).not.toContain('ADD_4_ADDR');
 });
 
-test('a login while no agent runs waits for the next one', async () => {
+deepTest('a login while no agent runs waits for the next one', async () => {
   await world.node.kill();
   const before = radiusRequests();
   const login = world.client(1).connect();
@@ -399,36 +412,42 @@ test('a login while no agent runs waits for the next one', async () => {
   expect(world.client(1).fetch({ down: 1000 }).from).toBe(exits[0]);
 });
 
-test('a rule that translates whatever leaves, as others add it later, moves no client from its exit', async () => {
-  await world.client(1).connect({ exit: exits[1] });
-  const nft = (command: string) => world.run('node', 'nft', command);
-  const chain = 'ip others POSTROUTING';
-  nft('add table ip others');
-  nft(`add chain ${chain} { type nat hook postrouting priority srcnat; }`);
-  nft(`add rule ${chain} oifname "to-beyond" masquerade`);
-  onTestFinished(() => void nft('delete table ip others'));
-  expect(world.client(1).fetch({ down: 1000 }).from).toBe(exits[1]);
-});
+deepTest(
+  'a rule that translates whatever leaves, as others add it later, moves no client from its exit',
+  async () => {
+    await world.client(1).connect({ exit: exits[1] });
+    const nft = (command: string) => world.run('node', 'nft', command);
+    const chain = 'ip others POSTROUTING';
+    nft('add table ip others');
+    nft(`add chain ${chain} { type nat hook postrouting priority srcnat; }`);
+    nft(`add rule ${chain} oifname "to-beyond" masquerade`);
+    onTestFinished(() => void nft('delete table ip others'));
+    expect(world.client(1).fetch({ down: 1000 }).from).toBe(exits[1]);
+  },
+);
 
-test('packets that another firewall drops on their way out are a fault, until they pass', async () => {
-  await world.client(1).connect();
-  world.run('node', 'nft', 'add table ip docker');
-  const chain = 'ip docker FORWARD { type filter hook forward priority 0; policy drop; }';
-  world.run('node', 'nft', `add chain ${chain}`);
-  const isBlocked = async () => {
-    const faults = await world.node.ask<Fault[]>({ do: 'faults' });
-    return faults.some(({ subject }) => subject === 'forwarding');
-  };
-  await until(() => {
-    expect(() => world.client(1).fetch({ down: 1, seconds: 3 })).toThrow();
-    return isBlocked();
-  });
-  world.run('node', 'nft', 'delete table ip docker');
-  expect(world.client(1).fetch({ down: 1000 }).from).toBe(exits[0]);
-  await until(async () => !(await isBlocked()));
-});
+deepTest(
+  'packets that another firewall drops on their way out are a fault, until they pass',
+  async () => {
+    await world.client(1).connect();
+    world.run('node', 'nft', 'add table ip docker');
+    const chain = 'ip docker FORWARD { type filter hook forward priority 0; policy drop; }';
+    world.run('node', 'nft', `add chain ${chain}`);
+    const isBlocked = async () => {
+      const faults = await world.node.ask<Fault[]>({ do: 'faults' });
+      return faults.some(({ subject }) => subject === 'forwarding');
+    };
+    await until(() => {
+      expect(() => world.client(1).fetch({ down: 1, seconds: 3 })).toThrow();
+      return isBlocked();
+    });
+    world.run('node', 'nft', 'delete table ip docker');
+    expect(world.client(1).fetch({ down: 1000 }).from).toBe(exits[0]);
+    await until(async () => !(await isBlocked()));
+  },
+);
 
-test('new keys that the node refuses in an open tunnel are a fault', async () => {
+deepTest('new keys that the node refuses in an open tunnel are a fault', async () => {
   // The login compares no groups for ESP.
   const words = { ike: ['aes256-sha256-ecp256'], esp: ['aes256-sha256-ecp521'] };
   try {
@@ -457,39 +476,42 @@ test('with the agent stopped for good charon ends, and the kernel lets nothing t
   }
 });
 
-test('each thing that the machine lacks is a fault that says what to do, until it is there', async () => {
-  const forwarding = (value: 0 | 1) =>
-    world.run('node', 'sysctl', '-qw', `net.ipv4.ip_forward=${value}`);
-  const holder = `require('node:dgram').createSocket('udp4').bind(500, () => console.log('ready'))`;
-  const charon = join(world.dir, 'charon');
-  const lacks = async (says: RegExp) => {
-    await until(async () => {
-      const faults = await world.node.ask<Fault[]>({ do: 'faults' });
-      return faults.some(({ kind, message }) => kind === 'vpn' && says.test(message));
-    });
-  };
-  await world.node.ask({ do: 'stop', leave_running: false });
-  forwarding(0);
-  const held = await world.spawnReady('node', [process.execPath, '-e', holder]);
-  try {
-    await world.startNode({
-      EXITWARD_AGENT_CHARON: charon,
-      EXITWARD_AGENT_TLS_CERT: '',
-      EXITWARD_AGENT_TLS_KEY: '',
-    });
-    await lacks(/no \S+\/charon: apt-get install charon-/);
-    symlinkSync('/usr/sbin/charon-systemd', charon);
-    await lacks(/does not forward packets: sysctl -w net.ipv4.ip_forward=1/);
-    forwarding(1);
-    await lacks(/UDP port 500 cannot be listened on \(EADDRINUSE\)/);
-    held.kill('SIGKILL');
-    await lacks(/no certificate: set EXITWARD_AGENT_ACME, or EXITWARD_AGENT_TLS_CERT/);
-  } finally {
-    held.kill('SIGKILL');
-    forwarding(1);
-    await world.restartNode();
-  }
-  await world.serving();
-  await world.client(1).connect();
-  expect(world.client(1).fetch({ down: 10 }).from).toBe(exits[0]);
-});
+deepTest(
+  'each thing that the machine lacks is a fault that says what to do, until it is there',
+  async () => {
+    const forwarding = (value: 0 | 1) =>
+      world.run('node', 'sysctl', '-qw', `net.ipv4.ip_forward=${value}`);
+    const holder = `require('node:dgram').createSocket('udp4').bind(500, () => console.log('ready'))`;
+    const charon = join(world.dir, 'charon');
+    const lacks = async (says: RegExp) => {
+      await until(async () => {
+        const faults = await world.node.ask<Fault[]>({ do: 'faults' });
+        return faults.some(({ kind, message }) => kind === 'vpn' && says.test(message));
+      });
+    };
+    await world.node.ask({ do: 'stop', leave_running: false });
+    forwarding(0);
+    const held = await world.spawnReady('node', [process.execPath, '-e', holder]);
+    try {
+      await world.startNode({
+        EXITWARD_AGENT_CHARON: charon,
+        EXITWARD_AGENT_TLS_CERT: '',
+        EXITWARD_AGENT_TLS_KEY: '',
+      });
+      await lacks(/no \S+\/charon: apt-get install charon-/);
+      symlinkSync('/usr/sbin/charon-systemd', charon);
+      await lacks(/does not forward packets: sysctl -w net.ipv4.ip_forward=1/);
+      forwarding(1);
+      await lacks(/UDP port 500 cannot be listened on \(EADDRINUSE\)/);
+      held.kill('SIGKILL');
+      await lacks(/no certificate: set EXITWARD_AGENT_ACME, or EXITWARD_AGENT_TLS_CERT/);
+    } finally {
+      held.kill('SIGKILL');
+      forwarding(1);
+      await world.restartNode();
+    }
+    await world.serving();
+    await world.client(1).connect();
+    expect(world.client(1).fetch({ down: 10 }).from).toBe(exits[0]);
+  },
+);

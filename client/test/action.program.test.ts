@@ -12,6 +12,7 @@ import { parse } from 'yaml';
 import type { BuiltAccount } from '../../server/test/builders.ts';
 import { startTestApp, type TestApp } from '../../server/test/harness.ts';
 import { bareEnvironment } from '../../test/bare_environment.ts';
+import { deepTest } from '../../test/deep_test.ts';
 
 const root = join(import.meta.dirname, '../..');
 const actionFolder = join(root, 'client/action');
@@ -162,15 +163,21 @@ test.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)(
   },
 );
 
-test('the entry of a runner that dies ends by itself, and a late last step finds nothing to do', async () => {
-  const job = new Job({ minutes: '5' });
-  expect(await job.run('main')).toBe(0);
-  const [before, [entry]] = [t.now(), await listed()];
-  t.clock.seconds = entry?.expiry ?? 0;
-  expect(await listed()).toEqual([]);
-  expect([await job.run('post'), job.log]).toEqual([0, expect.not.stringContaining('::warning::')]);
-  t.clock.seconds = before;
-});
+deepTest(
+  'the entry of a runner that dies ends by itself, and a late last step finds nothing to do',
+  async () => {
+    const job = new Job({ minutes: '5' });
+    expect(await job.run('main')).toBe(0);
+    const [before, [entry]] = [t.now(), await listed()];
+    t.clock.seconds = entry?.expiry ?? 0;
+    expect(await listed()).toEqual([]);
+    expect([await job.run('post'), job.log]).toEqual([
+      0,
+      expect.not.stringContaining('::warning::'),
+    ]);
+    t.clock.seconds = before;
+  },
+);
 
 test('an address that was listed before the job stays listed', async () => {
   const expiry = t.now() + 3600;
@@ -182,7 +189,7 @@ test('an address that was listed before the job stays listed', async () => {
   expect(await listed()).toMatchObject([{ ip: '127.0.0.1', expiry }]);
 });
 
-test('the earlier variant has the same steps', async () => {
+deepTest('the earlier variant has the same steps', async () => {
   const job = new Job({ variant: 'earlier' });
   expect(await job.run('main')).toBe(0);
   expect(await listed()).toHaveLength(1);

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { BuiltAccount } from '../../server/test/builders.ts';
 import { startTestApp, type TestApp } from '../../server/test/harness.ts';
+import { deepTest } from '../../test/deep_test.ts';
 import { effort } from '../../test/effort.ts';
 import { styled, Terminal } from '../../test/terminal.ts';
 import { bin, CommandLine } from './cli_process.ts';
@@ -52,7 +53,7 @@ test('login asks for the token, and nobody sees it', async () => {
   expect(screen).not.toContain(acme.api_token.slice(0, 8));
 });
 
-test.each(['C-c', 'C-d'])(
+deepTest.each(['C-c', 'C-d'])(
   '%s where the token is asked for leaves, and keeps nothing',
   async (key) => {
     await open();
@@ -119,7 +120,7 @@ test('Ctrl-C ends authlist watch, which takes the address off', async () => {
   expect(await listed()).toBe(0);
 });
 
-test('a watched list is drawn in its place, and Ctrl-C leaves it there', async () => {
+deepTest('a watched list is drawn in its place, and Ctrl-C leaves it there', async () => {
   await open(loggedIn());
   await terminal.enter('exw authlist list --watch --every 1s');
   await terminal.shows(/^Every 1 s; Ctrl-C ends it\. *\nNo addresses\./m);
@@ -150,7 +151,7 @@ console.log('ready');`,
   };
 }
 
-test('Ctrl-C reaches the command of exw run, and exw ends after it', async () => {
+deepTest('Ctrl-C reaches the command of exw run, and exw ends after it', async () => {
   await open(loggedIn());
   const command = deafCommand();
   await terminal.enter(`exw run -- ${command.words}`);
@@ -166,7 +167,7 @@ test('Ctrl-C reaches the command of exw run, and exw ends after it', async () =>
   expect(await listed()).toBe(0);
 });
 
-test('exw does not send what the terminal sends already', async () => {
+deepTest('exw does not send what the terminal sends already', async () => {
   await open(loggedIn());
   const command = deafCommand();
   // In a session of its own the command does not hear the terminal.

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { BuiltAccount } from '../../server/test/builders.ts';
 import { startTestApp, type TestApp } from '../../server/test/harness.ts';
+import { deepTest } from '../../test/deep_test.ts';
 import { readAddresses } from '../src/cli/address_list.ts';
 import { OwnAddress } from '../src/cli/own_address.ts';
 import { canonicalAddress } from '../src/cli/values.ts';
@@ -262,17 +263,22 @@ test('what a shell completes comes from the account: servers, users, addresses, 
   expect(await completed('run', '--exit', '')).toHaveLength(1);
 });
 
-test('completion says nothing and ends where the service is silent, and keeps the token to itself', async () => {
-  const silent = createSilentServer();
-  await once(silent, 'listening');
-  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-  const other = CommandLine.of(url, 'ewa_secret');
-  // In processes of their own, which they kill.
-  const { stdout, stderr } = await other.start('complete', 'authlist', 'add', '--user', '').ended();
-  expect([stdout, stderr]).toEqual(['', '']);
-  const pipe = new CommandLine({ EXW_URL: url, EXW_TOKEN_FILE: '/dev/stdin' });
-  expect((await pipe.start('complete', 'dns', 'add', '').ended()).stdout).toBe('');
-  silent.close();
-  other.clean();
-  pipe.clean();
-});
+deepTest(
+  'completion says nothing and ends where the service is silent, and keeps the token to itself',
+  async () => {
+    const silent = createSilentServer();
+    await once(silent, 'listening');
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const other = CommandLine.of(url, 'ewa_secret');
+    // In processes of their own, which they kill.
+    const { stdout, stderr } = await other
+      .start('complete', 'authlist', 'add', '--user', '')
+      .ended();
+    expect([stdout, stderr]).toEqual(['', '']);
+    const pipe = new CommandLine({ EXW_URL: url, EXW_TOKEN_FILE: '/dev/stdin' });
+    expect((await pipe.start('complete', 'dns', 'add', '').ended()).stdout).toBe('');
+    silent.close();
+    other.clean();
+    pipe.clean();
+  },
+);

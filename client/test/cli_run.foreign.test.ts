@@ -11,6 +11,7 @@ import { planNodes } from '../../demo/joining.ts';
 import { type DemoNode, startNode } from '../../demo/node.ts';
 import type { BuiltAccount } from '../../server/test/builders.ts';
 import { startTestApp, type TestApp } from '../../server/test/harness.ts';
+import { deepTest, drawn } from '../../test/deep_test.ts';
 import { effort } from '../../test/effort.ts';
 import { CommandLine, type Started } from './cli_process.ts';
 
@@ -91,7 +92,7 @@ describe('run, behind the proxy of a real node', () => {
     expect(plain.stdout).toContain('unknown_address');
   });
 
-  test('with --token the password is in the URL, and no address is listed', async () => {
+  deepTest('with --token the password is in the URL, and no address is listed', async () => {
     const script = `[ "$http_proxy" = "$HTTPS_PROXY" ] && echo "$ALL_PROXY" && curl -sS ${node.proxy.origin}`;
     const args = ['run', '--token', ...proxy, '--', 'sh', '-c', script];
     const running = start(...args);
@@ -102,7 +103,7 @@ describe('run, behind the proxy of a real node', () => {
     expect(page).toBe("This is the demo's origin.");
   });
 
-  test('with --override custom DNS entries hold', async () => {
+  deepTest('with --override custom DNS entries hold', async () => {
     const shop = `http://shop.example.com:${new URL(node.proxy.origin).port}/`;
     const added = await exw.run(
       'dns',
@@ -121,7 +122,7 @@ describe('run, behind the proxy of a real node', () => {
     expect(stdout).toMatch(/\((unresolved|no_name_server)\)/);
   });
 
-  test('what the environment said of proxies before is replaced', async () => {
+  deepTest('what the environment said of proxies before is replaced', async () => {
     const { env } = exw;
     const before = new CommandLine({ ...env, NO_PROXY: '*', HTTP_PROXY: 'http://old.example' });
     const { stdout } = await before.run('run', ...proxy, '--', 'sh', '-c', 'env | grep -i proxy=');
@@ -139,12 +140,14 @@ describe('run, behind the proxy of a real node', () => {
     ]);
   });
 
-  test.each([
-    ['its exit code', ['sh', '-c', 'exit 7'], 7],
-    ['the signal that killed it', ['sh', '-c', 'kill -KILL $$'], 137],
-    ['that there is no such command', ['/nonexistent/command'], 127],
-    ['that it cannot be run', ['/etc/passwd'], 126],
-  ])('the exit code says %s, and the address is off the list', async (_, words, expected) => {
+  test.each(
+    drawn([
+      ['its exit code', ['sh', '-c', 'exit 7'], 7],
+      ['the signal that killed it', ['sh', '-c', 'kill -KILL $$'], 137],
+      ['that there is no such command', ['/nonexistent/command'], 127],
+      ['that it cannot be run', ['/etc/passwd'], 126],
+    ]),
+  )('the exit code says %s, and the address is off the list', async (_, words, expected) => {
     const { code, stderr } = await exw.run('run', ...proxy, '--', ...words);
     expect(code, stderr).toBe(expected);
     expect(await listed()).toEqual([]);
@@ -152,7 +155,7 @@ describe('run, behind the proxy of a real node', () => {
 
   // Ctrl-C is pressed in a terminal for each submission.
   const more = effort === 'deep' ? (['SIGINT', 'SIGUSR1'] as const) : [];
-  test.each(['SIGTERM', 'SIGHUP', ...more] as const)(
+  deepTest.each(['SIGTERM', 'SIGHUP', ...more] as const)(
     '%s is passed to the command, whose end is waited for',
     async (name) => {
       const script = `trap 'echo heard; sleep 0.2; exit 3' ${name.slice(3)}; echo ready; while :; do sleep 0.05; done`;
@@ -214,19 +217,22 @@ describe('authlist watch', () => {
     expect(await listed()).toEqual([]);
   });
 
-  test('renews an entry that soon ends; killed, it leaves one that ends by itself', async () => {
-    const running = start(...watching);
-    await expect.poll(addresses, { timeout: 30_000 }).toEqual(['203.0.113.1']);
-    const [first] = await listed();
-    expect((first?.expiry ?? 0) - now()).toBeLessThanOrEqual(5);
-    await expect
-      .poll(async () => (await listed())[0]?.expiry, { timeout: 30_000 })
-      .toBeGreaterThan(first?.expiry ?? 0);
-    expect((await listed())[0]?.id).toBe(first?.id);
-    running.child.kill('SIGKILL');
-    await running.ended();
-    await expect.poll(listed, { timeout: 30_000 }).toEqual([]);
-  });
+  deepTest(
+    'renews an entry that soon ends; killed, it leaves one that ends by itself',
+    async () => {
+      const running = start(...watching);
+      await expect.poll(addresses, { timeout: 30_000 }).toEqual(['203.0.113.1']);
+      const [first] = await listed();
+      expect((first?.expiry ?? 0) - now()).toBeLessThanOrEqual(5);
+      await expect
+        .poll(async () => (await listed())[0]?.expiry, { timeout: 30_000 })
+        .toBeGreaterThan(first?.expiry ?? 0);
+      expect((await listed())[0]?.id).toBe(first?.id);
+      running.child.kill('SIGKILL');
+      await running.ended();
+      await expect.poll(listed, { timeout: 30_000 }).toEqual([]);
+    },
+  );
 
   /**
    * More than enough for the command to start and to list an address, on this machine as busy as it
@@ -238,7 +244,7 @@ describe('authlist watch', () => {
     return Math.ceil(3 + (8 * (performance.now() - begun)) / 1000);
   };
 
-  test('ends by --expiry, and no entry lives longer', async () => {
+  deepTest('ends by --expiry, and no entry lives longer', async () => {
     const end = (await secondsToStart()) + now();
     const running = start(...watching, '--expiry', String(end));
     await expect.poll(addresses, { timeout: 30_000 }).toEqual(['203.0.113.1']);
@@ -247,20 +253,25 @@ describe('authlist watch', () => {
     expect(await listed()).toEqual([]);
   });
 
-  test("leaves another's entry as it is, and lists the address once that has ended", async () => {
-    const body = { ip: seen, user: 'alice', expiry: (await secondsToStart()) + now() };
-    const { id } = (await t.as(acme).post('/contract/ip-authlist', body)).body;
-    const running = start(...watching);
-    await expect.poll(() => running.stderr, { timeout: 30_000 }).toContain('is left as it is');
-    expect((await listed()).map((entry) => [entry.id, entry.expiry])).toEqual([[id, body.expiry]]);
-    await expect
-      .poll(async () => (await listed()).filter((entry) => entry.id !== id), { timeout: 30_000 })
-      .toHaveLength(1);
-    running.child.kill('SIGINT');
-    expect((await running.ended()).code).toBe(0);
-  });
+  deepTest(
+    "leaves another's entry as it is, and lists the address once that has ended",
+    async () => {
+      const body = { ip: seen, user: 'alice', expiry: (await secondsToStart()) + now() };
+      const { id } = (await t.as(acme).post('/contract/ip-authlist', body)).body;
+      const running = start(...watching);
+      await expect.poll(() => running.stderr, { timeout: 30_000 }).toContain('is left as it is');
+      expect((await listed()).map((entry) => [entry.id, entry.expiry])).toEqual([
+        [id, body.expiry],
+      ]);
+      await expect
+        .poll(async () => (await listed()).filter((entry) => entry.id !== id), { timeout: 30_000 })
+        .toHaveLength(1);
+      running.child.kill('SIGINT');
+      expect((await running.ended()).code).toBe(0);
+    },
+  );
 
-  test("goes to another's entry and takes its own off", async () => {
+  deepTest("goes to another's entry and takes its own off", async () => {
     isClockStopped = true;
     const running = start(...watching);
     await expect.poll(addresses, { timeout: 30_000 }).toEqual(['203.0.113.1']);
@@ -273,7 +284,7 @@ describe('authlist watch', () => {
     expect(await addresses()).toEqual(['203.0.113.9']);
   });
 
-  test('leaves the address to the one who takes its entry over', async () => {
+  deepTest('leaves the address to the one who takes its entry over', async () => {
     const running = start(...watching);
     await expect.poll(addresses, { timeout: 30_000 }).toEqual(['203.0.113.1']);
     const [own] = await listed();
@@ -286,19 +297,22 @@ describe('authlist watch', () => {
     expect((await listed()).map(({ expiry }) => expiry)).toEqual([body.expiry]);
   });
 
-  test('lists the address again when somebody removes it, and outlives a service that is away', async () => {
-    const running = start(...watching);
-    await expect.poll(addresses, { timeout: 30_000 }).toEqual(['203.0.113.1']);
-    await t.as(acme).delete('/contract/ip-authlist');
-    await expect.poll(addresses, { timeout: 30_000 }).toEqual(['203.0.113.1']);
-    const { port } = relay.address() as AddressInfo;
-    relay.closeAllConnections();
-    relay.close();
-    await expect.poll(() => running.stderr, { timeout: 30_000 }).toContain('It is tried again.');
-    seen = '203.0.113.3';
-    relay.listen(port, '127.0.0.1');
-    await expect.poll(addresses, { timeout: 30_000 }).toContain('203.0.113.3');
-  });
+  deepTest(
+    'lists the address again when somebody removes it, and outlives a service that is away',
+    async () => {
+      const running = start(...watching);
+      await expect.poll(addresses, { timeout: 30_000 }).toEqual(['203.0.113.1']);
+      await t.as(acme).delete('/contract/ip-authlist');
+      await expect.poll(addresses, { timeout: 30_000 }).toEqual(['203.0.113.1']);
+      const { port } = relay.address() as AddressInfo;
+      relay.closeAllConnections();
+      relay.close();
+      await expect.poll(() => running.stderr, { timeout: 30_000 }).toContain('It is tried again.');
+      seen = '203.0.113.3';
+      relay.listen(port, '127.0.0.1');
+      await expect.poll(addresses, { timeout: 30_000 }).toContain('203.0.113.3');
+    },
+  );
 
   test('a user who is not on the account ends it at once', async () => {
     const { code, stderr } = await start(...watching.slice(0, -1), 'nobody').ended();

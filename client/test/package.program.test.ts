@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ClientTypes, clientTypes, clientTypesText } from '../../scripts/client_types.ts';
 import type { Document } from '../../scripts/openapi/shapes.ts';
 import { startTestApp } from '../../server/test/harness.ts';
+import { deepTest } from '../../test/deep_test.ts';
 import { compile, runOnOwnNode } from './built.ts';
 
 const run = promisify(execFile);
@@ -63,7 +64,7 @@ test('a list of one of several words takes every word, and is a list of each', (
   expect(textOf({ type: 'string', enum: ['a'] })).toContain("  note?: 'a'[];\n");
 });
 
-test('the library asks for nothing that browsers do not have', async () => {
+deepTest('the library asks for nothing that browsers do not have', async () => {
   const library = ['--noEmit', '--allowImportingTsExtensions', '--types', ''];
   const browser = [...library, '--lib', 'es2022,dom'];
   expect(await compile(root, ...browser, 'client/src/index.ts')).toBe('');
@@ -129,7 +130,7 @@ describe('the packed package', () => {
     expect(imported.filter((name) => !isOwn(name))).toEqual([]);
   });
 
-  test('is typed for Node and for browsers, without types of the other', async () => {
+  deepTest('is typed for Node and for browsers, without types of the other', async () => {
     const code = `import { Exitward, type Override } from '@exitward/client';
 const client = new Exitward({ baseUrl: 'https://api.example.com', token: 'ewa_1' });
 export const find = async (): Promise<Override[]> => client.overrides.list();
@@ -145,15 +146,18 @@ export const find = async (): Promise<Override[]> => client.overrides.list();
     }
   });
 
-  test("loads on the machine's own Node, the oldest that it is for or a newer one", async () => {
-    const code = `import { Exitward } from '@exitward/client';
+  deepTest(
+    "loads on the machine's own Node, the oldest that it is for or a newer one",
+    async () => {
+      const code = `import { Exitward } from '@exitward/client';
 console.log(process.versions.node, typeof Exitward);`;
-    writeFileSync(join(folder, 'loads.mjs'), code);
-    const printed = await runOnOwnNode(['loads.mjs'], { cwd: folder });
-    expect(printed).toMatch(/^\d+\.\d+\.\d+ function\n$/);
-    expect(Number.parseInt(printed, 10)).toBeGreaterThanOrEqual(20);
-    expect(version).toMatch(/^\d+\.\d+\.\d+/);
-  });
+      writeFileSync(join(folder, 'loads.mjs'), code);
+      const printed = await runOnOwnNode(['loads.mjs'], { cwd: folder });
+      expect(printed).toMatch(/^\d+\.\d+\.\d+ function\n$/);
+      expect(Number.parseInt(printed, 10)).toBeGreaterThanOrEqual(20);
+      expect(version).toMatch(/^\d+\.\d+\.\d+/);
+    },
+  );
 
   test('brings the command exw, which runs there, too', async () => {
     const exw = join(folder, 'node_modules/@exitward/client/bin/exw.js');

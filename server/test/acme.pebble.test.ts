@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { connect, type PeerCertificate } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Authority, startAuthority } from '../../test/authority.ts';
+import { deepTest } from '../../test/deep_test.ts';
 import type { CertificateStatus } from '../src/tls/certificate.ts';
 import { newCertificate } from './certificate.ts';
 import { keptLog, startTestApp, type TestApp } from './harness.ts';
@@ -106,7 +107,7 @@ describe('a certificate by ACME', () => {
     }, 90_000);
   });
 
-  test('is there by http-01, too, on a listener that is open for the check alone', async () => {
+  deepTest('is there by http-01, too, on a listener that is open for the check alone', async () => {
     const listen = `127.0.0.1:${authority.http_port}`;
     const more = { EXITWARD_ACME_CHALLENGE: 'http-01', EXITWARD_ACME_LISTEN: listen };
     await start({ ...more, EXITWARD_LISTEN: '127.0.0.1:0' });
@@ -114,12 +115,12 @@ describe('a certificate by ACME', () => {
     await expect(fetch(`http://${listen}/`)).rejects.toThrow('fetch failed');
   });
 
-  test('is for every name that is set', async () => {
+  deepTest('is for every name that is set', async () => {
     await start({ EXITWARD_ACME_NAMES: `${name}, nodes.example` });
     expect((await untilIssued()).names).toEqual([name, 'nodes.example']);
   });
 
-  test('is awaited by a server that serves already, with one that signs itself', async () => {
+  deepTest('is awaited by a server that serves already, with one that signs itself', async () => {
     authority.refuse = () => ({ status: 503 });
     await start();
     expect((await untilFailed('unreachable')).source).toBe('self_signed');
@@ -197,25 +198,28 @@ describe('a certificate by ACME', () => {
     }
   });
 
-  test('is that of a second process, too, which is given its file, also when it is renewed', async () => {
-    await start();
-    const { not_after } = await untilIssued();
-    const first = t;
-    authority.requests.length = 0;
-    const file = join(folder, 'tls/certificate.pem');
-    const files = { EXITWARD_ACME: '', EXITWARD_TLS_CERT: file, EXITWARD_TLS_KEY: file };
-    await start({ ...files, EXITWARD_LISTEN: '127.0.0.1:0' });
-    expect(await status()).toMatchObject({ source: 'file', names: [name], not_after });
-    first.clock.advance(Math.floor((not_after - first.now()) * 0.7));
-    authority.date = new Date(first.now() * 1000);
-    await vi.waitFor(async () => expect((await status()).not_after).not.toBe(not_after), 90_000);
-    await vi.waitFor(async () => {
-      const { tls } = (await first.operator.get('/status')).body;
-      expect(tls.not_after).toBe((await status()).not_after);
-    }, 90_000);
-    expect(orders()).toBe(1);
-    await first.running.stop();
-  });
+  deepTest(
+    'is that of a second process, too, which is given its file, also when it is renewed',
+    async () => {
+      await start();
+      const { not_after } = await untilIssued();
+      const first = t;
+      authority.requests.length = 0;
+      const file = join(folder, 'tls/certificate.pem');
+      const files = { EXITWARD_ACME: '', EXITWARD_TLS_CERT: file, EXITWARD_TLS_KEY: file };
+      await start({ ...files, EXITWARD_LISTEN: '127.0.0.1:0' });
+      expect(await status()).toMatchObject({ source: 'file', names: [name], not_after });
+      first.clock.advance(Math.floor((not_after - first.now()) * 0.7));
+      authority.date = new Date(first.now() * 1000);
+      await vi.waitFor(async () => expect((await status()).not_after).not.toBe(not_after), 90_000);
+      await vi.waitFor(async () => {
+        const { tls } = (await first.operator.get('/status')).body;
+        expect(tls.not_after).toBe((await status()).not_after);
+      }, 90_000);
+      expect(orders()).toBe(1);
+      await first.running.stop();
+    },
+  );
 });
 
 describe('a new certificate that ends before the one in use', () => {
@@ -231,7 +235,7 @@ describe('a new certificate that ends before the one in use', () => {
     return cert;
   }
 
-  test.each([
+  deepTest.each([
     ['of another directory', () => 'https://other.example/directory', {}],
     ['for another name', () => authority.directory_url, { hostname: 'other.example' }],
     ['that signs itself', () => authority.directory_url, { issuer: 'in use' }],
@@ -246,7 +250,7 @@ describe('a new certificate that ends before the one in use', () => {
     expect(issued_by).toBe(authority.directory_url);
   });
 
-  test('does not replace one of the same directory for the same names', async () => {
+  deepTest('does not replace one of the same directory for the same names', async () => {
     // Two thirds of its life are over.
     const before = use(authority.directory_url, { begins: '600101000000Z' });
     await start();
@@ -284,7 +288,7 @@ describe('a failure is one sentence in the status and the log, and the next try 
     await untilIssued();
   });
 
-  test('a name that does not lead here', async () => {
+  deepTest('a name that does not lead here', async () => {
     await authority.resolve(name, '127.0.0.9');
     await start();
     const { last_error } = await untilFailed('unauthorized');
@@ -294,7 +298,7 @@ describe('a failure is one sentence in the status and the log, and the next try 
     expect(said()[0]).toMatch(/The next try is at 20\d\d-/);
   });
 
-  test('a name that leads to another machine', async () => {
+  deepTest('a name that leads to another machine', async () => {
     await authority.resolve(name, '127.0.0.9');
     const other = createServer((socket) =>
       socket.on('data', () => socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n')),
@@ -308,7 +312,7 @@ describe('a failure is one sentence in the status and the log, and the next try 
     expect(last_error).toContain(`looked for ${name} on TCP port 80 and did not find`);
   });
 
-  test.each([
+  deepTest.each([
     ['dns', 'dns', `finds no address for ${name} in the DNS`],
     ['connection', 'connection', `does not reach ${name} on TCP port 443 for its check`],
     ['tls', 'connection', `does not reach ${name} on TCP port 443`],
@@ -329,7 +333,7 @@ describe('a failure is one sentence in the status and the log, and the next try 
     expect((await untilFailed(code)).last_error).toContain(sentence);
   });
 
-  test('a port for the check that another program has', async () => {
+  deepTest('a port for the check that another program has', async () => {
     const listen = `127.0.0.1:${authority.http_port}`;
     const other = createServer().listen(authority.http_port, '127.0.0.1');
     await once(other, 'listening');
@@ -339,7 +343,7 @@ describe('a failure is one sentence in the status and the log, and the next try 
     expect(last_error).toContain('the port is in use');
   });
 
-  test.each([
+  deepTest.each([
     [7200, '120 minutes behind'],
     [-7200, '120 minutes ahead of'],
   ])('a clock that is wrong by %i seconds, before anything is ordered', async (seconds, how) => {
@@ -350,7 +354,7 @@ describe('a failure is one sentence in the status and the log, and the next try 
     expect(orders()).toBe(0);
   });
 
-  test('a directory that is not there', async () => {
+  deepTest('a directory that is not there', async () => {
     await start({ EXITWARD_ACME_DIRECTORY: 'https://127.0.0.1:1024/directory' });
     const { last_error } = await untilFailed('unreachable');
     expect(last_error).toBe(
@@ -358,14 +362,14 @@ describe('a failure is one sentence in the status and the log, and the next try 
     );
   });
 
-  test('a directory that is no such thing', async () => {
+  deepTest('a directory that is no such thing', async () => {
     authority.refuse = () => ({ status: 200, body: { hello: 'world' } });
     await start();
     const { last_error } = await untilFailed('unreachable');
     expect(last_error).toContain('not as the directory of a certificate authority does');
   });
 
-  test('new terms of service', async () => {
+  deepTest('new terms of service', async () => {
     const instance = 'https://ca.example/agree';
     authority.refuse = (path) =>
       path === '/order-plz' ? problem('userActionRequired', 403, { instance }) : undefined;
@@ -374,14 +378,14 @@ describe('a failure is one sentence in the status and the log, and the next try 
     expect(last_error).toContain(`to be agreed to at ${instance}`);
   });
 
-  test('an account that is deactivated', async () => {
+  deepTest('an account that is deactivated', async () => {
     authority.refuse = (path) => (path === '/order-plz' ? problem('unauthorized', 403) : undefined);
     await start();
     const { last_error } = await untilFailed('account');
     expect(last_error).toContain('does not accept the account, which may be deactivated');
   });
 
-  test('a name that the authority does not take', async () => {
+  deepTest('a name that the authority does not take', async () => {
     authority.refuse = (path) =>
       path === '/order-plz' ? problem('rejectedIdentifier', 400) : undefined;
     await start();
@@ -402,7 +406,7 @@ describe('a failure is one sentence in the status and the log, and the next try 
     expect(readFileSync(join(folder, 'tls/certificate.pem'), 'utf8')).toBe(text);
   });
 
-  test('four tries at most in the first hour, and then one in six hours', async () => {
+  deepTest('four tries at most in the first hour, and then one in six hours', async () => {
     await authority.resolve(name, undefined);
     await start();
     await untilFailed('unauthorized');
@@ -428,7 +432,7 @@ describe('a failure is one sentence in the status and the log, and the next try 
     await untilIssued();
   });
 
-  test('a try that ended with its process counts as one', async () => {
+  deepTest('a try that ended with its process counts as one', async () => {
     await start();
     await untilIssued();
     await t.running.stop();

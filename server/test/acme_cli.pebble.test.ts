@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Authority, startAuthority } from '../../test/authority.ts';
+import { deepTest } from '../../test/deep_test.ts';
 import { CommandLine } from './cli_process.ts';
 
 let authority: Authority;
@@ -42,17 +43,20 @@ test('the command line works while the certificate is awaited, and says why it i
   await status(/^proxies\.example\tself_signed\t.* looked for proxies\.example on TCP port 443/m);
 });
 
-test('other settings are tried at once, and the command line works beside the certificate', async () => {
-  await cli.stop();
-  cli.env = { ...cli.env, EXITWARD_ACME_NAMES: 'other.example' };
-  await cli.serve();
-  await status(/^other\.example\tacme\t/m);
-  const to = { host: '127.0.0.1', port: authority.tls_port, servername: 'other.example' };
-  const socket = connect({ ...to, rejectUnauthorized: false });
-  await once(socket, 'secureConnect');
-  expect(socket.getPeerCertificate().subjectaltname).toBe('DNS:other.example');
-  socket.destroy();
-});
+deepTest(
+  'other settings are tried at once, and the command line works beside the certificate',
+  async () => {
+    await cli.stop();
+    cli.env = { ...cli.env, EXITWARD_ACME_NAMES: 'other.example' };
+    await cli.serve();
+    await status(/^other\.example\tacme\t/m);
+    const to = { host: '127.0.0.1', port: authority.tls_port, servername: 'other.example' };
+    const socket = connect({ ...to, rejectUnauthorized: false });
+    await once(socket, 'secureConnect');
+    expect(socket.getPeerCertificate().subjectaltname).toBe('DNS:other.example');
+    socket.destroy();
+  },
+);
 
 test('an address with https, which the listener on loopback does not speak, is reported', async () => {
   const url = String(cli.env.EXITWARD_ADMIN_URL).replace('http:', 'https:');

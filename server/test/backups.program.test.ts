@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, expect, test } from 'vitest';
+import { deepTest } from '../../test/deep_test.ts';
 import { readConfig } from '../src/config.ts';
 import { CommandLine } from './cli_process.ts';
 import { startTestApp, type TestApp } from './harness.ts';
@@ -130,7 +131,7 @@ test('a backup that does not verify is reported, is no good one, and the good on
   await t.stop();
 });
 
-test('a manifest that cannot be read is reported, and its backup still counts', async () => {
+deepTest('a manifest that cannot be read is reported, and its backup still counts', async () => {
   const { t, folder, look, status } = await startOn();
   await look();
   const [name] = backupsIn(folder);
@@ -151,7 +152,7 @@ test('a manifest that cannot be read is reported, and its backup still counts', 
   await t.stop();
 });
 
-test('a folder that cannot be written is a sentence, and the server goes on', async () => {
+deepTest('a folder that cannot be written is a sentence, and the server goes on', async () => {
   const { t, folder, look, status } = await startOn();
   rmSync(folder, { recursive: true });
   writeFileSync(folder, 'no folder');
@@ -178,41 +179,47 @@ test('while another process makes a backup in the folder, none is made, and afte
   await t.stop();
 });
 
-test('a backup in the place of a removed one of the same second is reported as what it is', async () => {
-  const { t, folder, look, status } = await startOn();
-  await look();
-  const [name] = backupsIn(folder) as [string];
-  rmSync(join(folder, name));
-  await fill(t);
-  await look();
-  expect(backupsIn(folder)).toEqual([name]);
-  expect(await status()).toMatchObject({ fault: null, last_verified: { at: t.now() } });
-  await t.stop();
-});
+deepTest(
+  'a backup in the place of a removed one of the same second is reported as what it is',
+  async () => {
+    const { t, folder, look, status } = await startOn();
+    await look();
+    const [name] = backupsIn(folder) as [string];
+    rmSync(join(folder, name));
+    await fill(t);
+    await look();
+    expect(backupsIn(folder)).toEqual([name]);
+    expect(await status()).toMatchObject({ fault: null, last_verified: { at: t.now() } });
+    await t.stop();
+  },
+);
 
-test("another network's backups in the folder are neither counted, verified nor removed", async () => {
-  const shared = { EXITWARD_BACKUP_DIR: newFolder(), EXITWARD_BACKUP_KEEP: '1' };
-  const folder = shared.EXITWARD_BACKUP_DIR;
-  const other = await startOn(shared);
-  await other.look();
-  const [file = ''] = backupsIn(folder);
-  // Made before manifests named the network.
-  const { network, ...manifest } = JSON.parse(
-    readFileSync(join(folder, `${file}.manifest`), 'utf8'),
-  );
-  expect(network).toBe(other.t.running.ctx.secrets.key_id);
-  writeFileSync(join(folder, `${file}.manifest`), JSON.stringify(manifest));
+deepTest(
+  "another network's backups in the folder are neither counted, verified nor removed",
+  async () => {
+    const shared = { EXITWARD_BACKUP_DIR: newFolder(), EXITWARD_BACKUP_KEEP: '1' };
+    const folder = shared.EXITWARD_BACKUP_DIR;
+    const other = await startOn(shared);
+    await other.look();
+    const [file = ''] = backupsIn(folder);
+    // Made before manifests named the network.
+    const { network, ...manifest } = JSON.parse(
+      readFileSync(join(folder, `${file}.manifest`), 'utf8'),
+    );
+    expect(network).toBe(other.t.running.ctx.secrets.key_id);
+    writeFileSync(join(folder, `${file}.manifest`), JSON.stringify(manifest));
 
-  const own = await startOn(shared);
-  expect(await own.status()).toMatchObject({ last: null, last_verified: null });
-  for (let round = 1; round <= 2; round += 1) {
-    own.t.clock.advance(3600);
-    await own.look();
-  }
-  expect(backupsIn(folder)).toEqual([file, expect.any(String)]);
-  expect((await own.status()).last.file).not.toContain(file);
-  expect((await other.status()).last.file).toContain(file);
-});
+    const own = await startOn(shared);
+    expect(await own.status()).toMatchObject({ last: null, last_verified: null });
+    for (let round = 1; round <= 2; round += 1) {
+      own.t.clock.advance(3600);
+      await own.look();
+    }
+    expect(backupsIn(folder)).toEqual([file, expect.any(String)]);
+    expect((await own.status()).last.file).not.toContain(file);
+    expect((await other.status()).last.file).toContain(file);
+  },
+);
 
 test('on PostgreSQL a folder for backups is refused, with the reason', () => {
   const env = { EXITWARD_DATABASE_URL: 'postgres://a@b/c', EXITWARD_BACKUP_DIR: '/backups' };
@@ -309,7 +316,7 @@ describe('exitward backup verify', () => {
     writeFileSync(keys, keysBefore);
   });
 
-  test('without a file the newest of the schedule is taken', async () => {
+  deepTest('without a file the newest of the schedule is taken', async () => {
     expect((await cli.run('backup', 'verify')).stderr).toMatch(/EXITWARD_BACKUP_DIR is not set/);
     const folder = newFolder();
     cli.env = { ...cli.env, EXITWARD_BACKUP_DIR: folder };

@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bareEnvironment } from '../../test/bare_environment.ts';
+import { deepTest } from '../../test/deep_test.ts';
 import { bin, CommandLine, type Outcome, runCommand, runNode } from './cli_process.ts';
 import { eachDatabase } from './databases.ts';
 import { basic } from './harness.ts';
@@ -356,56 +357,59 @@ describe('against a running server', () => {
     expectUsageFault(await cli.run(...args), says);
   });
 
-  test('an inventory is imported from JSON and CSV; every fault is reported and nothing done', async () => {
-    const [good, bad] = [join(cli.data_dir, 'good.csv'), join(cli.data_dir, 'bad.json')];
-    const row = (ip: number) =>
-      `fra1,fra1.example.net,Main,Frankfurt,DE,50,8.6,proxy,192.0.2.${ip},${ip}\n`;
-    writeFileSync(
-      good,
-      `name,hostname,title,city,country,latitude,longitude,services,ip,port_base\n${row(1)}${row(2)}`,
-    );
-    writeFileSync(bad, JSON.stringify({ servers: [{ name: 'x', country: 'de', exit_ips: [] }] }));
-    const dry = await cli.run('inventory', 'import', good, '--dry-run');
-    expect([dry.code, dry.stdout, dry.stderr]).toEqual([
-      0,
-      'added\tfra1\t\n',
-      'Would add 1 server, add 2 exit IPs.\n',
-    ]);
-    expect(await json('server', 'list')).toEqual([]);
-    expect(await json('inventory', 'import', good)).toMatchObject({
-      added: ['fra1'],
-      exit_ips_added: 2,
-    });
-    expect(await json('inventory', 'import', good)).toMatchObject({ unchanged: 1 });
-    const exported = await cli.run('inventory', 'export');
-    expect(exported.stdout).toBe(
-      `name,hostname,title,city,country,latitude,longitude,services,port_schemes,ip,port_base\r\n${[1, 2].map((ip) => `fra1,fra1.example.net,Main,Frankfurt,DE,50,8.6,proxy,default,192.0.2.${ip},${ip}\r\n`).join('')}`,
-    );
-    for (const document of [
-      exported.stdout,
-      (await cli.run('inventory', 'export', '--json')).stdout,
-    ]) {
-      expect(
-        await cli.runWith(
-          document,
-          'inventory',
-          'import',
-          '-',
-          '--remove-missing',
-          '--yes',
-          '--json',
-        ),
-      ).toMatchObject({ code: 0, stdout: expect.stringContaining('"unchanged": 1') });
-    }
-    const refused = await cli.run('inventory', 'import', bad, '--remove-missing', '--yes');
-    expectFailure(refused, /7 faults; nothing was changed/);
-    expect(refused.stderr.match(/\n- servers\[0\], /g)).toHaveLength(7);
-    expectFailure(
-      await cli.run('inventory', 'import', 'none.csv'),
-      /none.csv can't be read: there is no such file or folder \(ENOENT\)/,
-    );
-    expect(await json('server', 'list')).toHaveLength(1);
-  });
+  deepTest(
+    'an inventory is imported from JSON and CSV; every fault is reported and nothing done',
+    async () => {
+      const [good, bad] = [join(cli.data_dir, 'good.csv'), join(cli.data_dir, 'bad.json')];
+      const row = (ip: number) =>
+        `fra1,fra1.example.net,Main,Frankfurt,DE,50,8.6,proxy,192.0.2.${ip},${ip}\n`;
+      writeFileSync(
+        good,
+        `name,hostname,title,city,country,latitude,longitude,services,ip,port_base\n${row(1)}${row(2)}`,
+      );
+      writeFileSync(bad, JSON.stringify({ servers: [{ name: 'x', country: 'de', exit_ips: [] }] }));
+      const dry = await cli.run('inventory', 'import', good, '--dry-run');
+      expect([dry.code, dry.stdout, dry.stderr]).toEqual([
+        0,
+        'added\tfra1\t\n',
+        'Would add 1 server, add 2 exit IPs.\n',
+      ]);
+      expect(await json('server', 'list')).toEqual([]);
+      expect(await json('inventory', 'import', good)).toMatchObject({
+        added: ['fra1'],
+        exit_ips_added: 2,
+      });
+      expect(await json('inventory', 'import', good)).toMatchObject({ unchanged: 1 });
+      const exported = await cli.run('inventory', 'export');
+      expect(exported.stdout).toBe(
+        `name,hostname,title,city,country,latitude,longitude,services,port_schemes,ip,port_base\r\n${[1, 2].map((ip) => `fra1,fra1.example.net,Main,Frankfurt,DE,50,8.6,proxy,default,192.0.2.${ip},${ip}\r\n`).join('')}`,
+      );
+      for (const document of [
+        exported.stdout,
+        (await cli.run('inventory', 'export', '--json')).stdout,
+      ]) {
+        expect(
+          await cli.runWith(
+            document,
+            'inventory',
+            'import',
+            '-',
+            '--remove-missing',
+            '--yes',
+            '--json',
+          ),
+        ).toMatchObject({ code: 0, stdout: expect.stringContaining('"unchanged": 1') });
+      }
+      const refused = await cli.run('inventory', 'import', bad, '--remove-missing', '--yes');
+      expectFailure(refused, /7 faults; nothing was changed/);
+      expect(refused.stderr.match(/\n- servers\[0\], /g)).toHaveLength(7);
+      expectFailure(
+        await cli.run('inventory', 'import', 'none.csv'),
+        /none.csv can't be read: there is no such file or folder \(ENOENT\)/,
+      );
+      expect(await json('server', 'list')).toHaveLength(1);
+    },
+  );
 
   test('an account is exported whole, as one JSON document without secrets', async () => {
     // Two billing periods ago.
@@ -518,7 +522,7 @@ describe('against a running server', () => {
     writeFileSync(file, text, { mode: 0o600 });
   });
 
-  test('serve does not take the data of the demo for those of a network', () => {
+  deepTest('serve does not take the data of the demo for those of a network', () => {
     const folder = mkdtempSync(join(tmpdir(), 'exitward-cli-'));
     mkdirSync(join(folder, 'data'));
     writeFileSync(join(folder, 'data/demo.json'), '{}');
@@ -687,7 +691,7 @@ describe('backup and restore', () => {
     expect(readFileSync(database).equals(before)).toBe(true);
   }, 300_000);
 
-  test('restore helps where the database is damaged, or there is none', async () => {
+  deepTest('restore helps where the database is damaged, or there is none', async () => {
     writeFileSync(database, 'damaged beyond recognition');
     expect(await cli.run('restore', copy, '--yes')).toMatchObject({ code: 0 });
     await cli.serve();
@@ -725,7 +729,7 @@ eachDatabase(({ name, url, emptyUrl }) => {
     await cli.clean();
   });
 
-  test('serve and the commands work the same', async () => {
+  deepTest('serve and the commands work the same', async () => {
     const cli = new CommandLine({ EXITWARD_DATABASE_URL: await url() });
     await cli.serve();
     await cli.run('account', 'create', 'acme', ...terms);

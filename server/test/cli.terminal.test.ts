@@ -1,5 +1,6 @@
 // exitward as an operator uses it: in a real terminal, made by tmux, with a shell in it.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { deepTest } from '../../test/deep_test.ts';
 import { effort } from '../../test/effort.ts';
 import { styled, Terminal } from '../../test/terminal.ts';
 import { bin, CommandLine } from './cli_process.ts';
@@ -36,7 +37,7 @@ const tokenVersion = async () => {
   return (JSON.parse(stdout) as Array<{ token_version: number }>)[0]?.token_version;
 };
 
-test('lists are tables with a bold header; in a pipe they are tabs without one', async () => {
+deepTest('lists are tables with a bold header; in a pipe they are tabs without one', async () => {
   await terminal.enter('exitward account list');
   await terminal.shows(/code 0/);
   expect(await terminal.screen()).toMatch(/^NAME {2}PLAN {2}USAGE .*\nacme {2}Team {4}0 B/m);
@@ -67,16 +68,19 @@ test('what destroys asks first, and only yes is yes', async () => {
   expect(await tokenVersion()).toBe(before + 1);
 });
 
-test('without a terminal to ask at, what destroys says how to do it unasked', async () => {
+deepTest('without a terminal to ask at, what destroys says how to do it unasked', async () => {
   await terminal.enter('exitward user raise-token-version acme alice < /dev/null');
   await terminal.shows(/Add --yes to do it without being asked\./);
   await terminal.shows(/code 2/);
 });
 
-test('an invitation is an address on a line of its own, and the wrong user a sentence', async () => {
-  await terminal.enter('exitward user invite acme alice');
-  await terminal.shows(/url +http:\/\/127\.0\.0\.1:\d+\/#\/invite\/ewl_\w+/);
-  await terminal.enter('exitward user invite acme nobody');
-  await terminal.shows(/The account has no user named "nobody"\./);
-  await terminal.shows(/code 1/);
-});
+deepTest(
+  'an invitation is an address on a line of its own, and the wrong user a sentence',
+  async () => {
+    await terminal.enter('exitward user invite acme alice');
+    await terminal.shows(/url +http:\/\/127\.0\.0\.1:\d+\/#\/invite\/ewl_\w+/);
+    await terminal.enter('exitward user invite acme nobody');
+    await terminal.shows(/The account has no user named "nobody"\./);
+    await terminal.shows(/code 1/);
+  },
+);

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { deepTest } from '../../test/deep_test.ts';
 import { bin, CommandLine } from './cli_process.ts';
 import { Issuer } from './issuer.ts';
 
@@ -61,7 +62,7 @@ test('a file goes to a pipe to the last byte, a signed one too, and to a file th
   expect(`${issuer.verified(readFileSync(path))}`).toContain('198.18.0.2');
 });
 
-test('all files go into a folder, and those for Android are one for each server', async () => {
+deepTest('all files go into a folder, and those for Android are one for each server', async () => {
   const folder = issuer.pathOf('profiles');
   expect((await profile('--output', folder)).code).toBe(0);
   expect(readdirSync(folder).sort()).toEqual([

@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { type Finding, runChecks } from '../../kit/src/doctor/check.ts';
+import { deepTest } from '../../test/deep_test.ts';
 import type { BackupStatus } from '../src/backups/schedule.ts';
 import { systemClock } from '../src/clock.ts';
 import type { Config } from '../src/config.ts';
@@ -315,7 +316,7 @@ describe('exitward doctor', () => {
     expect(readdirSync(cli.data_dir)).toEqual([]);
   });
 
-  test('beside a running server it has the findings of both, and leaves no file', async () => {
+  deepTest('beside a running server it has the findings of both, and leaves no file', async () => {
     await cli.serve();
     const before = readdirSync(cli.data_dir).sort();
     const { code, findings } = await doctor();
@@ -363,42 +364,48 @@ describe('exitward doctor', () => {
     expect((await doctor()).states('server')).toEqual(['ok']);
   });
 
-  test('next to a running server it goes by the settings of that server, whatever its own environment has', async () => {
-    const plain = cli.env;
-    const folder = join(cli.data_dir, 'secrets');
-    mkdirSync(folder);
-    cli.env = {
-      ...plain,
-      EXITWARD_PUBLIC_URL: 'https://proxies.invalid',
-      EXITWARD_NODE_URL: 'https://nodes.invalid',
-      EXITWARD_KEYS_FILE: join(folder, 'keys.json'),
-    };
-    await cli.serve();
-    const { EXITWARD_ADMIN_URL = '' } = cli.env;
-    cli.env = { ...plain, EXITWARD_ADMIN_URL, EXITWARD_PUBLIC_URL: 'https://another.invalid' };
-    const { findings, states } = await doctor();
-    const sentences = (name: string) => named(findings, name).map(({ sentence }) => sentence);
-    expect(sentences('public_url')).toEqual([
-      'The name proxies.invalid of the public URL has no address.',
-    ]);
-    expect(sentences('node_url')).toEqual(['Nodes connect to https://nodes.invalid.']);
-    expect(states('keys')).toEqual(['ok']);
-  });
+  deepTest(
+    'next to a running server it goes by the settings of that server, whatever its own environment has',
+    async () => {
+      const plain = cli.env;
+      const folder = join(cli.data_dir, 'secrets');
+      mkdirSync(folder);
+      cli.env = {
+        ...plain,
+        EXITWARD_PUBLIC_URL: 'https://proxies.invalid',
+        EXITWARD_NODE_URL: 'https://nodes.invalid',
+        EXITWARD_KEYS_FILE: join(folder, 'keys.json'),
+      };
+      await cli.serve();
+      const { EXITWARD_ADMIN_URL = '' } = cli.env;
+      cli.env = { ...plain, EXITWARD_ADMIN_URL, EXITWARD_PUBLIC_URL: 'https://another.invalid' };
+      const { findings, states } = await doctor();
+      const sentences = (name: string) => named(findings, name).map(({ sentence }) => sentence);
+      expect(sentences('public_url')).toEqual([
+        'The name proxies.invalid of the public URL has no address.',
+      ]);
+      expect(sentences('node_url')).toEqual(['Nodes connect to https://nodes.invalid.']);
+      expect(states('keys')).toEqual(['ok']);
+    },
+  );
 
-  test('a server of another network at the default address does not count as its own', async () => {
-    await cli.serve();
-    const { host } = new URL(cli.env.EXITWARD_ADMIN_URL ?? '');
-    const folder = join(cli.data_dir, 'another');
-    mkdirSync(folder, { mode: 0o700 });
-    const { EXITWARD_ADMIN_URL: _, ...env } = cli.env;
-    cli.env = { ...env, EXITWARD_DATA_DIR: folder, EXITWARD_ADMIN_LISTEN: host };
-    const { code, findings, states } = await doctor();
-    expect([code, states('server'), states('keys')]).toEqual([0, ['warning'], ['ok']]);
-    expect(named(findings, 'server')[0]).toMatchObject({
-      sentence: expect.stringContaining(`No server of ${folder} runs`),
-      remedy: 'exitward serve; for a server elsewhere, set EXITWARD_ADMIN_URL',
-    });
-  });
+  deepTest(
+    'a server of another network at the default address does not count as its own',
+    async () => {
+      await cli.serve();
+      const { host } = new URL(cli.env.EXITWARD_ADMIN_URL ?? '');
+      const folder = join(cli.data_dir, 'another');
+      mkdirSync(folder, { mode: 0o700 });
+      const { EXITWARD_ADMIN_URL: _, ...env } = cli.env;
+      cli.env = { ...env, EXITWARD_DATA_DIR: folder, EXITWARD_ADMIN_LISTEN: host };
+      const { code, findings, states } = await doctor();
+      expect([code, states('server'), states('keys')]).toEqual([0, ['warning'], ['ok']]);
+      expect(named(findings, 'server')[0]).toMatchObject({
+        sentence: expect.stringContaining(`No server of ${folder} runs`),
+        remedy: 'exitward serve; for a server elsewhere, set EXITWARD_ADMIN_URL',
+      });
+    },
+  );
 
   test('of a server that was stopped it reports the schema, and leaves the files as they are', async () => {
     await cli.serve();
@@ -435,7 +442,7 @@ describe('exitward doctor', () => {
     expect([code, states('settings')]).toEqual([1, ['fault', 'fault']]);
   });
 
-  test('a setting that is misspelt is a warning', async () => {
+  deepTest('a setting that is misspelt is a warning', async () => {
     cli.env = { ...cli.env, EXITWARD_VARIANT: 'current' };
     const { findings } = await doctor();
     expect(named(findings, 'settings')).toMatchObject([
@@ -443,25 +450,32 @@ describe('exitward doctor', () => {
     ]);
   });
 
-  test('a certificate of another name than the public URL, or with a key of another, is a fault; one that clients reject is a warning', async () => {
-    const [cert_file, key_file] = [join(cli.data_dir, 'cert'), join(cli.data_dir, 'key')];
-    const { cert, key } = newCertificate('localhost');
-    writeFileSync(cert_file, cert);
-    writeFileSync(key_file, key, { mode: 0o600 });
-    cli.env = {
-      ...cli.env,
-      EXITWARD_TLS_CERT: cert_file,
-      EXITWARD_TLS_KEY: key_file,
-      EXITWARD_PUBLIC_URL: 'https://proxies.invalid',
-    };
-    const { code, findings, states } = await doctor();
-    expect([code, states('certificate'), states('public_url')]).toEqual([1, ['fault'], ['fault']]);
-    expect(named(findings, 'certificate')[0]?.sentence).toContain('proxies.invalid');
-    cli.env = { ...cli.env, EXITWARD_PUBLIC_URL: 'https://localhost' };
-    expect((await doctor()).states('certificate')).toEqual(['warning']);
-    writeFileSync(key_file, newCertificate('localhost').key);
-    expect((await doctor()).states('certificate')).toEqual(['fault']);
-  });
+  deepTest(
+    'a certificate of another name than the public URL, or with a key of another, is a fault; one that clients reject is a warning',
+    async () => {
+      const [cert_file, key_file] = [join(cli.data_dir, 'cert'), join(cli.data_dir, 'key')];
+      const { cert, key } = newCertificate('localhost');
+      writeFileSync(cert_file, cert);
+      writeFileSync(key_file, key, { mode: 0o600 });
+      cli.env = {
+        ...cli.env,
+        EXITWARD_TLS_CERT: cert_file,
+        EXITWARD_TLS_KEY: key_file,
+        EXITWARD_PUBLIC_URL: 'https://proxies.invalid',
+      };
+      const { code, findings, states } = await doctor();
+      expect([code, states('certificate'), states('public_url')]).toEqual([
+        1,
+        ['fault'],
+        ['fault'],
+      ]);
+      expect(named(findings, 'certificate')[0]?.sentence).toContain('proxies.invalid');
+      cli.env = { ...cli.env, EXITWARD_PUBLIC_URL: 'https://localhost' };
+      expect((await doctor()).states('certificate')).toEqual(['warning']);
+      writeFileSync(key_file, newCertificate('localhost').key);
+      expect((await doctor()).states('certificate')).toEqual(['fault']);
+    },
+  );
 
   test('PostgreSQL is looked at while no server runs; one that does not sync its commits is a fault', async () => {
     const administrator = inject('postgresUrl');
@@ -485,26 +499,31 @@ describe('exitward doctor', () => {
     expect((await doctor()).states('database')).toEqual(['fault']);
   });
 
-  test('a running server whose database does not answer has a fault, and the database is looked at', async () => {
-    const server = createHttpServer((_, response) => {
-      response.statusCode = 503;
-      response.end('{"message":"The database cannot take this request now.","code":"unavailable"}');
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    cli.env = {
-      ...cli.env,
-      EXITWARD_ADMIN_URL: `http://127.0.0.1:${port}`,
-      EXITWARD_ADMIN_TOKEN: `ewo_${'x'.repeat(36)}`,
-      EXITWARD_DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none',
-    };
-    const { findings, states } = await doctor();
-    expect(named(findings, 'server')).toMatchObject([
-      { state: 'fault', remedy: "the server's log" },
-    ]);
-    expect(states('database')).toEqual(['fault']);
-    await new Promise((resolve) => server.close(resolve));
-  });
+  deepTest(
+    'a running server whose database does not answer has a fault, and the database is looked at',
+    async () => {
+      const server = createHttpServer((_, response) => {
+        response.statusCode = 503;
+        response.end(
+          '{"message":"The database cannot take this request now.","code":"unavailable"}',
+        );
+      });
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const { port } = server.address() as AddressInfo;
+      cli.env = {
+        ...cli.env,
+        EXITWARD_ADMIN_URL: `http://127.0.0.1:${port}`,
+        EXITWARD_ADMIN_TOKEN: `ewo_${'x'.repeat(36)}`,
+        EXITWARD_DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none',
+      };
+      const { findings, states } = await doctor();
+      expect(named(findings, 'server')).toMatchObject([
+        { state: 'fault', remedy: "the server's log" },
+      ]);
+      expect(states('database')).toEqual(['fault']);
+      await new Promise((resolve) => server.close(resolve));
+    },
+  );
 });
 
 test('a disk whose flushes take longer than changes should wait is reported, by how long they take', async () => {

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { deepTest } from '../../test/deep_test.ts';
 import { withDatabase } from '../src/cli/storage.ts';
 import { systemClock } from '../src/clock.ts';
 import type { Config } from '../src/config.ts';
@@ -151,89 +152,95 @@ describe('SQLite', () => {
     await t.stop();
   });
 
-  test('a disk that takes no more bytes: nothing acknowledged is lost, also after a restart', async () => {
-    const file = join(folder, 'limited.db');
-    const settings = ServerProcess.settings({ EXITWARD_DATABASE_URL: `sqlite:${file}` });
-    const server = await ServerProcess.start(settings);
-    const { operator } = server;
-    const account = { name: 'acme', plan: 'Team', expiry: 4_000_000_000, limit_bytes: 1 };
-    const { api_token } = (await operator.post('/accounts', account)).body;
-    await operator.post('/accounts/acme/users', { name: 'alice', flags: { proxy: true } });
-    const client = new TestClient(`${server.base_url}/v0`, { authorization: basic(api_token) });
-    const expiry = Math.floor(Date.now() / 1000) + 86_400;
-    let written = 0;
-    const write = () => {
-      written += 1;
-      const ip = `10.0.${written >> 8}.${written & 255}`;
-      return client.post('/contract/ip-authlist', { ip, user: 'alice', expiry });
-    };
-    const ips = async (by = client) =>
-      ((await by.get('/contract/ip-authlist')).body as Array<{ ip: string }>).map(({ ip }) => ip);
-    /** No file of the process may grow past this, from now on; 'unlimited' takes it back. */
-    const limit = (bytes: string) =>
-      execFileSync('prlimit', ['--pid', String(server.child.pid), `--fsize=${bytes}:`]);
+  deepTest(
+    'a disk that takes no more bytes: nothing acknowledged is lost, also after a restart',
+    async () => {
+      const file = join(folder, 'limited.db');
+      const settings = ServerProcess.settings({ EXITWARD_DATABASE_URL: `sqlite:${file}` });
+      const server = await ServerProcess.start(settings);
+      const { operator } = server;
+      const account = { name: 'acme', plan: 'Team', expiry: 4_000_000_000, limit_bytes: 1 };
+      const { api_token } = (await operator.post('/accounts', account)).body;
+      await operator.post('/accounts/acme/users', { name: 'alice', flags: { proxy: true } });
+      const client = new TestClient(`${server.base_url}/v0`, { authorization: basic(api_token) });
+      const expiry = Math.floor(Date.now() / 1000) + 86_400;
+      let written = 0;
+      const write = () => {
+        written += 1;
+        const ip = `10.0.${written >> 8}.${written & 255}`;
+        return client.post('/contract/ip-authlist', { ip, user: 'alice', expiry });
+      };
+      const ips = async (by = client) =>
+        ((await by.get('/contract/ip-authlist')).body as Array<{ ip: string }>).map(({ ip }) => ip);
+      /** No file of the process may grow past this, from now on; 'unlimited' takes it back. */
+      const limit = (bytes: string) =>
+        execFileSync('prlimit', ['--pid', String(server.child.pid), `--fsize=${bytes}:`]);
 
-    const stored = new Set<string>();
-    const note = (answer: Answer) => {
-      if (answer.status === 201) stored.add(answer.body.ip);
-      else expectUnavailable(answer);
-      return answer.status;
-    };
-    limit(String(statSync(`${file}-wal`).size + 100_000));
-    let refused = 0;
-    for (let tries = 0; tries < 500 && refused < 20; tries += 1) {
-      const statuses = await Promise.all(
-        [write(), write(), write()].map(async (answer) => note(await answer)),
-      );
-      refused += statuses.filter((status) => status === 503).length;
-    }
-    expect(refused).toBeGreaterThanOrEqual(20);
-    expect(new Set(await ips())).toEqual(stored);
-    expect((await fetch(`${server.base_url}/readyz`)).status).toBe(200);
+      const stored = new Set<string>();
+      const note = (answer: Answer) => {
+        if (answer.status === 201) stored.add(answer.body.ip);
+        else expectUnavailable(answer);
+        return answer.status;
+      };
+      limit(String(statSync(`${file}-wal`).size + 100_000));
+      let refused = 0;
+      for (let tries = 0; tries < 500 && refused < 20; tries += 1) {
+        const statuses = await Promise.all(
+          [write(), write(), write()].map(async (answer) => note(await answer)),
+        );
+        refused += statuses.filter((status) => status === 503).length;
+      }
+      expect(refused).toBeGreaterThanOrEqual(20);
+      expect(new Set(await ips())).toEqual(stored);
+      expect((await fetch(`${server.base_url}/readyz`)).status).toBe(200);
 
-    limit('unlimited');
-    expect(note(await write())).toBe(201);
-    expect(new Set(await ips())).toEqual(stored);
-    await server.end('SIGKILL');
-    const again = await ServerProcess.start(settings);
-    const after = new TestClient(`${again.base_url}/v0`, { authorization: basic(api_token) });
-    expect(new Set(await ips(after))).toEqual(stored);
-    await again.remove();
-  });
+      limit('unlimited');
+      expect(note(await write())).toBe(201);
+      expect(new Set(await ips())).toEqual(stored);
+      await server.end('SIGKILL');
+      const again = await ServerProcess.start(settings);
+      const after = new TestClient(`${again.base_url}/v0`, { authorization: basic(api_token) });
+      expect(new Set(await ips(after))).toEqual(stored);
+      await again.remove();
+    },
+  );
 
-  test('another process that holds the write lock: 503 after a while, reads all the while, then it goes on', async () => {
-    const file = join(folder, 'locked.db');
-    const t = await startTestApp(`sqlite:${file}`);
-    const { write, read } = await prepare(t);
-    const holder = spawn(process.execPath, [
-      '-e',
-      `const { DatabaseSync } = require('node:sqlite');
+  deepTest(
+    'another process that holds the write lock: 503 after a while, reads all the while, then it goes on',
+    async () => {
+      const file = join(folder, 'locked.db');
+      const t = await startTestApp(`sqlite:${file}`);
+      const { write, read } = await prepare(t);
+      const holder = spawn(process.execPath, [
+        '-e',
+        `const { DatabaseSync } = require('node:sqlite');
        const db = new DatabaseSync(${JSON.stringify(file)});
        db.exec('begin immediate');
        console.log('held');
        process.stdin.on('end', () => db.close()).resume();`,
-    ]);
-    const gone = once(holder, 'close');
-    await once(holder.stdout, 'data');
+      ]);
+      const gone = once(holder, 'close');
+      await once(holder.stdout, 'data');
 
-    const waiting = [write(), write()];
-    await sleep(50);
-    const late = write();
-    for (let reads = 0; reads < 20; reads += 1) {
-      const started = performance.now();
-      expect((await read()).status).toBe(200);
-      expect(performance.now() - started).toBeLessThan(1000);
-      await sleep(20);
-    }
-    for (const answer of await Promise.all([...waiting, late])) expectUnavailable(answer);
+      const waiting = [write(), write()];
+      await sleep(50);
+      const late = write();
+      for (let reads = 0; reads < 20; reads += 1) {
+        const started = performance.now();
+        expect((await read()).status).toBe(200);
+        expect(performance.now() - started).toBeLessThan(1000);
+        await sleep(20);
+      }
+      for (const answer of await Promise.all([...waiting, late])) expectUnavailable(answer);
 
-    const next = write();
-    holder.stdin.end();
-    expect((await next).status).toBe(201);
-    expect(await contradictions(t.running.ctx.db)).toEqual([]);
-    await gone;
-    await t.stop();
-  });
+      const next = write();
+      holder.stdin.end();
+      expect((await next).status).toBe(201);
+      expect(await contradictions(t.running.ctx.db)).toEqual([]);
+      await gone;
+      await t.stop();
+    },
+  );
 });
 
 describe('PostgreSQL', () => {
@@ -279,18 +286,21 @@ describe('PostgreSQL', () => {
       expect((await fetch(`${t.base_url}/readyz`)).status).toBe(200);
     });
 
-    test('while it takes connections and never answers: 503 within the time limits', async () => {
-      const { relay, write, read } = made;
-      relay.silence();
-      const started = performance.now();
-      const answers = await Promise.all([read(), write(), read(), write(), write()]);
-      for (const answer of answers) expectUnavailable(answer);
-      for (const answer of await Promise.all([read(), write()])) expectUnavailable(answer);
-      expect(performance.now() - started).toBeLessThan(12_000);
-      relay.heal();
-      await until(async () => (await read()).status === 200);
-      await until(async () => (await write()).status === 201);
-    });
+    deepTest(
+      'while it takes connections and never answers: 503 within the time limits',
+      async () => {
+        const { relay, write, read } = made;
+        relay.silence();
+        const started = performance.now();
+        const answers = await Promise.all([read(), write(), read(), write(), write()]);
+        for (const answer of answers) expectUnavailable(answer);
+        for (const answer of await Promise.all([read(), write()])) expectUnavailable(answer);
+        expect(performance.now() - started).toBeLessThan(12_000);
+        relay.heal();
+        await until(async () => (await read()).status === 200);
+        await until(async () => (await write()).status === 201);
+      },
+    );
 
     test('a change that another process made meanwhile is never answered over with a cached response', async () => {
       const { t, relay, other, read, account } = made;

@@ -8,12 +8,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { drawn } from '../../test/deep_test.ts';
 import { until } from './waiting.ts';
 
 const program = fileURLToPath(new URL('serve.ts', import.meta.url));
 const run = promisify(execFile);
 
-test.each([4, 64, 400])(
+test.each(drawn([4, 64, 400]))(
   'a disk of %i KiB: the server says in one sentence that it is full, and which',
   async (kibibytes) => {
     const folder = mkdtempSync(join(tmpdir(), 'exitward-full-'));

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { type TOTP, URI } from 'otpauth';
 import { afterAll, describe, expect, test } from 'vitest';
+import { deepTest } from '../../test/deep_test.ts';
 import { systemClock } from '../src/clock.ts';
 import { openDatabase } from '../src/db/open.ts';
 import {
@@ -152,57 +153,60 @@ eachDatabase((database) => {
     await t.write((tx) => prepareHashKey(tx, key));
   }
 
-  test('whatever was made before, during and after rotations holds in every process at every step', async () => {
-    const url = await database.url();
-    const t = await startTestApp(url);
-    const { keys_file, admin_token_file } = t.running.ctx.config;
-    // A second process where the database serves several; it has the same file.
-    const twin =
-      database.name === 'SQLite'
-        ? undefined
-        : await startTestApp(url, {
-            EXITWARD_KEYS_FILE: keys_file,
-            EXITWARD_ADMIN_TOKEN_FILE: admin_token_file,
-          });
-    const processes = twin ? [t, twin] : [t];
-    const secretsBefore = [await everything(t, 1)];
-    const check = async () => {
-      for (const by of processes) {
-        for (const before of secretsBefore) expect(await before.holds(by)).toEqual(all);
+  deepTest(
+    'whatever was made before, during and after rotations holds in every process at every step',
+    async () => {
+      const url = await database.url();
+      const t = await startTestApp(url);
+      const { keys_file, admin_token_file } = t.running.ctx.config;
+      // A second process where the database serves several; it has the same file.
+      const twin =
+        database.name === 'SQLite'
+          ? undefined
+          : await startTestApp(url, {
+              EXITWARD_KEYS_FILE: keys_file,
+              EXITWARD_ADMIN_TOKEN_FILE: admin_token_file,
+            });
+      const processes = twin ? [t, twin] : [t];
+      const secretsBefore = [await everything(t, 1)];
+      const check = async () => {
+        for (const by of processes) {
+          for (const before of secretsBefore) expect(await before.holds(by)).toEqual(all);
+        }
+      };
+      for (const round of [2, 3, 4]) {
+        await prepare(t);
+        await check();
+        secretsBefore.push(await everything(twin ?? t, 10 * round));
+        // Each process reads the file, and reports it.
+        for (const by of processes) await by.pass(15);
+        await t.write(activateHashKey);
+        // No process has heard of it yet, and hashes are made with the earlier keys.
+        secretsBefore.push(await everything(t, 10 * round + 1));
+        await check();
+        await t.pass(15);
+        await check();
+        secretsBefore.push(await everything(twin ?? t, 10 * round + 2));
+        for (const by of processes) await by.pass(15);
+        await check();
+        expect(await hashesToRenew(t.running.ctx.db, round)).toBe(0);
+        const [row] = await t.running.ctx.db.all<{ hash: string }>('select hash from api_tokens');
+        expect(row?.hash).toMatch(new RegExp(`^${round}\\.`));
       }
-    };
-    for (const round of [2, 3, 4]) {
-      await prepare(t);
-      await check();
-      secretsBefore.push(await everything(twin ?? t, 10 * round));
-      // Each process reads the file, and reports it.
-      for (const by of processes) await by.pass(15);
-      await t.write(activateHashKey);
-      // No process has heard of it yet, and hashes are made with the earlier keys.
-      secretsBefore.push(await everything(t, 10 * round + 1));
-      await check();
-      await t.pass(15);
-      await check();
-      secretsBefore.push(await everything(twin ?? t, 10 * round + 2));
-      for (const by of processes) await by.pass(15);
-      await check();
-      expect(await hashesToRenew(t.running.ctx.db, round)).toBe(0);
-      const [row] = await t.running.ctx.db.all<{ hash: string }>('select hash from api_tokens');
-      expect(row?.hash).toMatch(new RegExp(`^${round}\\.`));
-    }
-    for (const [at, before] of secretsBefore.entries()) {
-      // Those who fail wait, by address.
-      for (const by of processes) by.clock.advance(900);
-      expect(await before.useUp(processes[at % processes.length] as TestApp)).toEqual([
-        201, 201, 201, 401,
-      ]);
-    }
-    const { body } = await t.operator.get('/audit?limit=1000');
-    const actions = body.map(({ action }: { action: string }) => action);
-    expect(actions.filter((action: string) => action === 'hash_key.prepare')).toHaveLength(3);
-    expect(actions.filter((action: string) => action === 'hash_key.activate')).toHaveLength(3);
-    for (const by of processes) await by.stop();
-  });
+      for (const [at, before] of secretsBefore.entries()) {
+        // Those who fail wait, by address.
+        for (const by of processes) by.clock.advance(900);
+        expect(await before.useUp(processes[at % processes.length] as TestApp)).toEqual([
+          201, 201, 201, 401,
+        ]);
+      }
+      const { body } = await t.operator.get('/audit?limit=1000');
+      const actions = body.map(({ action }: { action: string }) => action);
+      expect(actions.filter((action: string) => action === 'hash_key.prepare')).toHaveLength(3);
+      expect(actions.filter((action: string) => action === 'hash_key.activate')).toHaveLength(3);
+      for (const by of processes) await by.stop();
+    },
+  );
 
   test('a third key waits until no hash is of the one before the last, and a part of the renewal is as good as none', async () => {
     const t = await startTestApp(await database.url());
@@ -225,111 +229,122 @@ eachDatabase((database) => {
   });
 
   if (database.name === 'SQLite') {
-    test('a backup from before two rotations works with the keys file of today, and can be rotated again', async () => {
-      const t = await startTestApp(await database.url());
-      const { db, config, secrets } = t.running.ctx;
-      const before = await everything(t, 1);
-      const backup = join(folder, 'before.db');
-      await db.backup(backup);
-      for (const _ of [2, 3]) {
-        await prepare(t);
-        await t.pass(15);
-        await t.write(activateHashKey);
-        await t.pass(15);
-      }
-      expect(secrets.hash_keys_in_use).toBe(3);
-      expect(await before.holds(t)).toEqual(all);
-      const back = await startTestApp(`sqlite:${backup}`, {
-        EXITWARD_KEYS_FILE: config.keys_file,
-        EXITWARD_ADMIN_TOKEN_FILE: config.admin_token_file,
-      });
-      expect(await before.holds(back)).toEqual(all);
-      await prepare(back);
-      await back.pass(15);
-      await back.write(activateHashKey);
-      await back.pass(15);
-      expect(back.running.ctx.secrets.hash_keys_in_use).toBe(2);
-      expect(loadSecrets(config.keys_file, true).hashKeyIds()).toHaveLength(2);
-      expect(await before.holds(back)).toEqual(all);
-      for (const app of [t, back]) await app.stop();
-    });
+    deepTest(
+      'a backup from before two rotations works with the keys file of today, and can be rotated again',
+      async () => {
+        const t = await startTestApp(await database.url());
+        const { db, config, secrets } = t.running.ctx;
+        const before = await everything(t, 1);
+        const backup = join(folder, 'before.db');
+        await db.backup(backup);
+        for (const _ of [2, 3]) {
+          await prepare(t);
+          await t.pass(15);
+          await t.write(activateHashKey);
+          await t.pass(15);
+        }
+        expect(secrets.hash_keys_in_use).toBe(3);
+        expect(await before.holds(t)).toEqual(all);
+        const back = await startTestApp(`sqlite:${backup}`, {
+          EXITWARD_KEYS_FILE: config.keys_file,
+          EXITWARD_ADMIN_TOKEN_FILE: config.admin_token_file,
+        });
+        expect(await before.holds(back)).toEqual(all);
+        await prepare(back);
+        await back.pass(15);
+        await back.write(activateHashKey);
+        await back.pass(15);
+        expect(back.running.ctx.secrets.hash_keys_in_use).toBe(2);
+        expect(loadSecrets(config.keys_file, true).hashKeyIds()).toHaveLength(2);
+        expect(await before.holds(back)).toEqual(all);
+        for (const app of [t, back]) await app.stop();
+      },
+    );
   }
 
-  test('by the command line: an interrupted one is taken up, an older keys file is refused, and the list shows what is under way', async () => {
-    const url = await database.emptyUrl();
-    const cli = new CommandLine();
-    cli.env = { ...cli.env, EXITWARD_DATABASE_URL: url };
-    const file = join(cli.data_dir, 'keys.json');
-    try {
-      const unknown = await cli.run('keys', 'rotate', '--hash');
-      expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringMatching(/start .*server/)]);
-      await cli.serve();
-      const { admin_token: text } = JSON.parse(
-        (await cli.run('operator-token', 'create', 'ci', '--json')).stdout,
-      );
-      const early = await cli.run('keys', 'rotate', '--hash', '--activate');
-      expect([early.code, early.stderr]).toEqual([
-        1,
-        expect.stringMatching(/no hashing key is prepared/),
-      ]);
-      const older = join(folder, `older-${database.name}.json`);
-      copyFileSync(file, older);
-      // As a command that was killed between the file and the database leaves it.
-      const { id: first } = addHashKey(file, 0);
-      const prepared = await cli.run('keys', 'rotate', '--hash', '--json');
-      expect(JSON.parse(prepared.stdout)).toEqual({ kid: first });
-      expect(loadSecrets(file, true).hashKeyIds()).toEqual([first]);
-      const again = JSON.parse((await cli.run('keys', 'rotate', '--hash', '--json')).stdout);
-      expect(again).toEqual({ kid: first });
-      // Lost again, as by an older copy of the file: no hash was made with it, and another one
-      // takes its place.
-      copyFileSync(older, file);
-      const { kid: id } = JSON.parse((await cli.run('keys', 'rotate', '--hash', '--json')).stdout);
-      expect(id).not.toBe(first);
-      expect(loadSecrets(file, true).hashKeyIds()).toEqual([id]);
-      await cli.stop();
-      const newest = readFileSync(file);
-      copyFileSync(older, file);
-      const lacking = await cli.run('keys', 'rotate', '--hash', '--activate');
-      expect([lacking.code, lacking.stderr]).toEqual([
-        1,
-        expect.stringContaining(`lacks the key ${id}`),
-      ]);
-      writeFileSync(file, newest, { mode: 0o600 });
-      const activated = await cli.run('keys', 'rotate', '--hash', '--activate');
-      expect([activated.code, activated.stderr]).toEqual([
-        0,
-        expect.stringContaining(`Hashes are made by ${id} from now on.`),
-      ]);
-      const list = async () => {
-        const rows = JSON.parse((await cli.run('keys', 'list', '--json')).stdout);
-        return rows.find(({ use }: { use: string }) => use === 'hash');
-      };
-      expect(await list()).toMatchObject({ kid: id, in_file: true });
-      expect((await list()).state).toMatch(/^in use, \d+ hashes to renew$/);
+  deepTest(
+    'by the command line: an interrupted one is taken up, an older keys file is refused, and the list shows what is under way',
+    async () => {
+      const url = await database.emptyUrl();
+      const cli = new CommandLine();
+      cli.env = { ...cli.env, EXITWARD_DATABASE_URL: url };
+      const file = join(cli.data_dir, 'keys.json');
+      try {
+        const unknown = await cli.run('keys', 'rotate', '--hash');
+        expect([unknown.code, unknown.stderr]).toEqual([
+          1,
+          expect.stringMatching(/start .*server/),
+        ]);
+        await cli.serve();
+        const { admin_token: text } = JSON.parse(
+          (await cli.run('operator-token', 'create', 'ci', '--json')).stdout,
+        );
+        const early = await cli.run('keys', 'rotate', '--hash', '--activate');
+        expect([early.code, early.stderr]).toEqual([
+          1,
+          expect.stringMatching(/no hashing key is prepared/),
+        ]);
+        const older = join(folder, `older-${database.name}.json`);
+        copyFileSync(file, older);
+        // As a command that was killed between the file and the database leaves it.
+        const { id: first } = addHashKey(file, 0);
+        const prepared = await cli.run('keys', 'rotate', '--hash', '--json');
+        expect(JSON.parse(prepared.stdout)).toEqual({ kid: first });
+        expect(loadSecrets(file, true).hashKeyIds()).toEqual([first]);
+        const again = JSON.parse((await cli.run('keys', 'rotate', '--hash', '--json')).stdout);
+        expect(again).toEqual({ kid: first });
+        // Lost again, as by an older copy of the file: no hash was made with it, and another one
+        // takes its place.
+        copyFileSync(older, file);
+        const { kid: id } = JSON.parse(
+          (await cli.run('keys', 'rotate', '--hash', '--json')).stdout,
+        );
+        expect(id).not.toBe(first);
+        expect(loadSecrets(file, true).hashKeyIds()).toEqual([id]);
+        await cli.stop();
+        const newest = readFileSync(file);
+        copyFileSync(older, file);
+        const lacking = await cli.run('keys', 'rotate', '--hash', '--activate');
+        expect([lacking.code, lacking.stderr]).toEqual([
+          1,
+          expect.stringContaining(`lacks the key ${id}`),
+        ]);
+        writeFileSync(file, newest, { mode: 0o600 });
+        const activated = await cli.run('keys', 'rotate', '--hash', '--activate');
+        expect([activated.code, activated.stderr]).toEqual([
+          0,
+          expect.stringContaining(`Hashes are made by ${id} from now on.`),
+        ]);
+        const list = async () => {
+          const rows = JSON.parse((await cli.run('keys', 'list', '--json')).stdout);
+          return rows.find(({ use }: { use: string }) => use === 'hash');
+        };
+        expect(await list()).toMatchObject({ kid: id, in_file: true });
+        expect((await list()).state).toMatch(/^in use, \d+ hashes to renew$/);
 
-      const newer = readFileSync(file);
-      copyFileSync(older, file);
-      const refused = await cli.run('serve');
-      expect([refused.code, refused.stderr]).toEqual([
-        1,
-        expect.stringMatching(/lacks the hashing key .*older than the last rotation/),
-      ]);
-      writeFileSync(file, newer, { mode: 0o600 });
-      await cli.serve();
-      // Beside the server: each look by the command line would be a process.
-      const db = await openDatabase(url, { clock: systemClock });
-      const patience = { interval: 200, timeout: 40_000 };
-      await expect.poll(() => hashesToRenew(db, 2), patience).toBe(0);
-      await db.close();
-      expect((await list()).state).toBe('in use');
-      expect(text).toMatch(/^ewo_/);
-      const shown = await fetch(`${cli.env.EXITWARD_ADMIN_URL}/admin/status`, {
-        headers: { authorization: `Bearer ${text}` },
-      });
-      expect(shown.status).toBe(200);
-    } finally {
-      await cli.clean();
-    }
-  });
+        const newer = readFileSync(file);
+        copyFileSync(older, file);
+        const refused = await cli.run('serve');
+        expect([refused.code, refused.stderr]).toEqual([
+          1,
+          expect.stringMatching(/lacks the hashing key .*older than the last rotation/),
+        ]);
+        writeFileSync(file, newer, { mode: 0o600 });
+        await cli.serve();
+        // Beside the server: each look by the command line would be a process.
+        const db = await openDatabase(url, { clock: systemClock });
+        const patience = { interval: 200, timeout: 40_000 };
+        await expect.poll(() => hashesToRenew(db, 2), patience).toBe(0);
+        await db.close();
+        expect((await list()).state).toBe('in use');
+        expect(text).toMatch(/^ewo_/);
+        const shown = await fetch(`${cli.env.EXITWARD_ADMIN_URL}/admin/status`, {
+          headers: { authorization: `Bearer ${text}` },
+        });
+        expect(shown.status).toBe(200);
+      } finally {
+        await cli.clean();
+      }
+    },
+  );
 });

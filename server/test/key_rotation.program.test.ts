@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { bareEnvironment } from '../../test/bare_environment.ts';
+import { deepTest } from '../../test/deep_test.ts';
 import { systemClock } from '../src/clock.ts';
 import { openDatabase } from '../src/db/open.ts';
 import { addSigningKey } from '../src/keys/secrets.ts';
@@ -107,7 +108,7 @@ eachDatabase((database) => {
       for (const folder of folders) rmSync(folder, { recursive: true, force: true });
     });
 
-    test('a key is not activated before each process has the keys file', async () => {
+    deepTest('a key is not activated before each process has the keys file', async () => {
       const url = await database.url();
       const first = await ServerProcess.start(
         ServerProcess.settings({ EXITWARD_DATABASE_URL: url }),
@@ -144,34 +145,39 @@ eachDatabase((database) => {
       await Promise.all([first.remove(), second.remove()]);
     });
 
-    test('killed in the midst of a rotation, the keys file is whole, and the next call takes up the same key', async () => {
-      const cli = new CommandLine({ EXITWARD_DATABASE_URL: await database.url() });
-      folders.push(cli.data_dir);
-      await cli.serve();
-      await cli.stop();
-      const keys = join(cli.data_dir, 'keys.json');
-      const [old] = kidsIn(keys);
-      const env = { ...bareEnvironment, ...cli.env } as NodeJS.ProcessEnv;
-      const child = spawn(process.execPath, [bin, 'keys', 'rotate'], { env, stdio: 'ignore' });
-      const ended = new Promise((resolve) => child.on('close', resolve));
-      // As soon as the file has its new content: the database knows nothing yet, or does already.
-      const watcher = watch(cli.data_dir, (_event, name) => {
-        if (name === 'keys.json') child.kill('SIGKILL');
-      });
-      await ended;
-      watcher.close();
-      expect(kidsIn(keys)).toEqual([expect.any(String), old]);
-      const [kid] = kidsIn(keys);
-      const again: Outcome = await cli.run('keys', 'rotate');
-      // Known already when the kill came late.
-      if (again.code !== 0) expect(again.stderr).toContain(`${kid} is prepared already`);
-      expect(kidsIn(keys)).toEqual([kid, old]);
-      expect((await cli.run('keys', 'rotate', '--activate')).stderr).toContain(`signed by ${kid}`);
-      await cli.serve();
-      await cli.clean();
-    });
+    deepTest(
+      'killed in the midst of a rotation, the keys file is whole, and the next call takes up the same key',
+      async () => {
+        const cli = new CommandLine({ EXITWARD_DATABASE_URL: await database.url() });
+        folders.push(cli.data_dir);
+        await cli.serve();
+        await cli.stop();
+        const keys = join(cli.data_dir, 'keys.json');
+        const [old] = kidsIn(keys);
+        const env = { ...bareEnvironment, ...cli.env } as NodeJS.ProcessEnv;
+        const child = spawn(process.execPath, [bin, 'keys', 'rotate'], { env, stdio: 'ignore' });
+        const ended = new Promise((resolve) => child.on('close', resolve));
+        // As soon as the file has its new content: the database knows nothing yet, or does already.
+        const watcher = watch(cli.data_dir, (_event, name) => {
+          if (name === 'keys.json') child.kill('SIGKILL');
+        });
+        await ended;
+        watcher.close();
+        expect(kidsIn(keys)).toEqual([expect.any(String), old]);
+        const [kid] = kidsIn(keys);
+        const again: Outcome = await cli.run('keys', 'rotate');
+        // Known already when the kill came late.
+        if (again.code !== 0) expect(again.stderr).toContain(`${kid} is prepared already`);
+        expect(kidsIn(keys)).toEqual([kid, old]);
+        expect((await cli.run('keys', 'rotate', '--activate')).stderr).toContain(
+          `signed by ${kid}`,
+        );
+        await cli.serve();
+        await cli.clean();
+      },
+    );
 
-    test('a keys file from before the rotation is refused at the start', async () => {
+    deepTest('a keys file from before the rotation is refused at the start', async () => {
       const cli = new CommandLine({ EXITWARD_DATABASE_URL: await database.url() });
       folders.push(cli.data_dir);
       await cli.serve();

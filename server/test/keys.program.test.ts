@@ -3,6 +3,7 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { deepTest } from '../../test/deep_test.ts';
 import { openKeys, sealKeys } from '../src/keys/keys_backup.ts';
 import { CommandLine } from './cli_process.ts';
 import { eachDatabase } from './databases.ts';
@@ -93,7 +94,7 @@ eachDatabase(({ emptyUrl }) => {
       await cli.stop();
     });
 
-    test('are never put over others, nor asked for without a terminal', async () => {
+    deepTest('are never put over others, nor asked for without a terminal', async () => {
       const again = await cli.run('keys', 'restore', backup, '--passphrase-file', secret);
       expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(/move it away first/)]);
       const bare = await cli.run('keys', 'backup', `${backup}.2`);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Environment } from '../../kit/src/settings.ts';
+import { deepTest } from '../../test/deep_test.ts';
 import { systemClock } from '../src/clock.ts';
 import { openDatabase } from '../src/db/open.ts';
 import { newKeys } from '../src/keys/secrets.ts';
@@ -84,20 +85,23 @@ describe('a server that cannot start says why in one sentence and exits with 1',
     for (const other of others) other.close();
   });
 
-  test('ports of the server that runs on the same folder: that it does, and no other ports', async () => {
-    const settings = ServerProcess.settings();
-    const running = await serve(settings, { log: pino({ level: 'silent' }) });
-    const again = { ...settings, EXITWARD_LISTEN: running.base_url.slice('http://'.length) };
-    const error = await serve(again, { log: pino({ level: 'silent' }) }).catch((e: Error) => e);
-    expect((error as Error).message).toMatch(
-      new RegExp(
-        `^Can't listen on .*\\nThe server of .* runs already, for operators on ${running.admin_url}\\. To restart it: .*exitward serve$`,
-      ),
-    );
-    await running.stop();
-  });
+  deepTest(
+    'ports of the server that runs on the same folder: that it does, and no other ports',
+    async () => {
+      const settings = ServerProcess.settings();
+      const running = await serve(settings, { log: pino({ level: 'silent' }) });
+      const again = { ...settings, EXITWARD_LISTEN: running.base_url.slice('http://'.length) };
+      const error = await serve(again, { log: pino({ level: 'silent' }) }).catch((e: Error) => e);
+      expect((error as Error).message).toMatch(
+        new RegExp(
+          `^Can't listen on .*\\nThe server of .* runs already, for operators on ${running.admin_url}\\. To restart it: .*exitward serve$`,
+        ),
+      );
+      await running.stop();
+    },
+  );
 
-  test('but not for want of a port for metrics, which the log says', async () => {
+  deepTest('but not for want of a port for metrics, which the log says', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const at = `127.0.0.1:${(other.address() as AddressInfo).port}`;
@@ -112,7 +116,7 @@ describe('a server that cannot start says why in one sentence and exits with 1',
     other.close();
   });
 
-  test('a data folder that cannot be written', async () => {
+  deepTest('a data folder that cannot be written', async () => {
     const settings = ServerProcess.settings();
     // A file in the folder's place stops root, too.
     const file = join(settings.EXITWARD_DATA_DIR as string, 'file');
@@ -147,31 +151,34 @@ describe('a server that cannot start says why in one sentence and exits with 1',
     expect(await refusal({ EXITWARD_DATABASE_URL: `sqlite:${folder}` })).toContain(folder);
   });
 
-  test('keys that are damaged, that are gone, or that are those of another database', async () => {
-    const settings = ServerProcess.settings();
-    const server = await start(settings);
-    await server.end();
-    const keys = join(server.data_dir, 'elsewhere.json');
-    const secret = 'c2VjcmV0LXNlY3JldC1zZWNyZXQ';
-    writeFileSync(keys, `{ "seal": "${secret}" }`, { mode: 0o600 });
-    const damaged = await refusal({ ...settings, EXITWARD_KEYS_FILE: keys });
-    expect(damaged).toContain(`The keys file ${keys} is damaged`);
-    expect(damaged).not.toContain(secret);
-    const fresh = join(server.data_dir, 'fresh.json');
-    expect(await refusal({ ...settings, EXITWARD_KEYS_FILE: fresh })).toContain(
-      `There is no keys file ${fresh}, and this database was used with one; restore it`,
-    );
-    expect(existsSync(fresh)).toBe(false);
-    writeFileSync(fresh, JSON.stringify(newKeys()), { mode: 0o600 });
-    expect(await refusal({ ...settings, EXITWARD_KEYS_FILE: fresh })).toContain(
-      `The keys file ${fresh} is not the one that this database was used with`,
-    );
-    // The right ones still fit.
-    await (await start(settings)).end();
-  });
+  deepTest(
+    'keys that are damaged, that are gone, or that are those of another database',
+    async () => {
+      const settings = ServerProcess.settings();
+      const server = await start(settings);
+      await server.end();
+      const keys = join(server.data_dir, 'elsewhere.json');
+      const secret = 'c2VjcmV0LXNlY3JldC1zZWNyZXQ';
+      writeFileSync(keys, `{ "seal": "${secret}" }`, { mode: 0o600 });
+      const damaged = await refusal({ ...settings, EXITWARD_KEYS_FILE: keys });
+      expect(damaged).toContain(`The keys file ${keys} is damaged`);
+      expect(damaged).not.toContain(secret);
+      const fresh = join(server.data_dir, 'fresh.json');
+      expect(await refusal({ ...settings, EXITWARD_KEYS_FILE: fresh })).toContain(
+        `There is no keys file ${fresh}, and this database was used with one; restore it`,
+      );
+      expect(existsSync(fresh)).toBe(false);
+      writeFileSync(fresh, JSON.stringify(newKeys()), { mode: 0o600 });
+      expect(await refusal({ ...settings, EXITWARD_KEYS_FILE: fresh })).toContain(
+        `The keys file ${fresh} is not the one that this database was used with`,
+      );
+      // The right ones still fit.
+      await (await start(settings)).end();
+    },
+  );
 
   eachDatabase((database) => {
-    test('a schema of a newer program', async () => {
+    deepTest('a schema of a newer program', async () => {
       const settings = ServerProcess.settings({ EXITWARD_DATABASE_URL: await database.emptyUrl() });
       const server = await start(settings);
       await server.end();
@@ -188,7 +195,7 @@ describe('a server that cannot start says why in one sentence and exits with 1',
     });
   });
 
-  test('a certificate that cannot be read, or is none', async () => {
+  deepTest('a certificate that cannot be read, or is none', async () => {
     const settings = ServerProcess.settings();
     const file = join(settings.EXITWARD_DATA_DIR as string, 'none.pem');
     const files = { EXITWARD_TLS_CERT: file, EXITWARD_TLS_KEY: file };
@@ -197,7 +204,7 @@ describe('a server that cannot start says why in one sentence and exits with 1',
     expect(await refusal(files)).toContain('are no pair');
   });
 
-  test('a listener that others reach, without TLS', async () => {
+  deepTest('a listener that others reach, without TLS', async () => {
     for (const name of ['EXITWARD_LISTEN', 'EXITWARD_ADMIN_LISTEN', 'EXITWARD_NODE_LISTEN']) {
       expect(await refusal({ [name]: '0.0.0.0:0' })).toContain('EXITWARD_TLS_TERMINATED=yes');
     }
@@ -317,7 +324,7 @@ describe('a server that gets the signal to stop', () => {
     await again.end();
   });
 
-  test('cuts what is not finished when the time for that is over', async () => {
+  deepTest('cuts what is not finished when the time for that is over', async () => {
     const { server, closed } = await startWithHalfARequest({ EXITWARD_STOP_SECONDS: '1' });
     const signalled = performance.now();
     server.child.kill('SIGINT');
@@ -329,7 +336,7 @@ describe('a server that gets the signal to stop', () => {
     expect(await closed).toBe('');
   });
 
-  test('ends at once at a second signal', async () => {
+  deepTest('ends at once at a second signal', async () => {
     const { server } = await startWithHalfARequest({ EXITWARD_STOP_SECONDS: '30' });
     server.child.kill('SIGTERM');
     await until(() => refusesConnections(server));

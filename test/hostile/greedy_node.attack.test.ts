@@ -8,6 +8,7 @@ import { eachDatabase } from '../../server/test/databases.ts';
 import { startTestApp, type TestApp } from '../../server/test/harness.ts';
 import { unreadAnswer } from '../../server/test/unread_answer.ts';
 import { until } from '../../server/test/waiting.ts';
+import { deepTest } from '../deep_test.ts';
 import { fillAuthlist, holding } from './held_process.ts';
 import { mostPatient_milliseconds, servedBeside } from './victim.ts';
 
@@ -73,36 +74,41 @@ eachDatabase((database) => {
     feed.close();
     for (const stream of [other, ...own]) stream.stop();
   });
-  it('by its requests and connections alone it keeps no snapshot, no stream and no answer from the others', async () => {
-    const url = t.running.ctx.config.database_url;
-    await t.server('ams1');
-    await t.account('long', { servers: ['ams1'] });
-    await fillAuthlist(url, 'long', entries);
-    const [greedy, victim] = [await t.node('ams1'), await t.node('ams1', 'beside')];
-    const request = ({ token }: typeof greedy, path: string, more = '') =>
-      `GET /node${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n${more}\r\n`;
-    await victim.snapshot();
-    const position = `Last-Event-ID: ${victim.epoch}:${victim.revision}\r\n`;
-    const held = [];
-    for (let at = 0; at < 40; at += 1) {
-      held.push(await holding(greedy.url, request(greedy, '/snapshot')));
-      held.push(await holding(greedy.url, request(greedy, '/changes', position)));
-    }
-    // The first is under way, and nothing of it is read.
-    await until(async () => {
-      const { status, body } = await greedy.send('GET', '/snapshot');
-      await body?.cancel();
-      return status === 503;
-    }, 30);
-    const snapshot = victim.snapshot();
-    const { slowest_milliseconds } = await servedBeside(snapshot, () => t.operator.get('/status'));
-    expect(slowest_milliseconds).toBeLessThan(mostPatient_milliseconds);
-    expect(await snapshot).toHaveLength(entries + 4);
-    await victim.follow();
-    await t.operator.patch('/accounts/long', { suspended: true });
-    await victim.until(() => victim.heard('contract').length > 0);
-    expect(await victim.ack()).toBeLessThan(300);
-    victim.stop();
-    for (const socket of held) socket.destroy();
-  });
+  deepTest(
+    'by its requests and connections alone it keeps no snapshot, no stream and no answer from the others',
+    async () => {
+      const url = t.running.ctx.config.database_url;
+      await t.server('ams1');
+      await t.account('long', { servers: ['ams1'] });
+      await fillAuthlist(url, 'long', entries);
+      const [greedy, victim] = [await t.node('ams1'), await t.node('ams1', 'beside')];
+      const request = ({ token }: typeof greedy, path: string, more = '') =>
+        `GET /node${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n${more}\r\n`;
+      await victim.snapshot();
+      const position = `Last-Event-ID: ${victim.epoch}:${victim.revision}\r\n`;
+      const held = [];
+      for (let at = 0; at < 40; at += 1) {
+        held.push(await holding(greedy.url, request(greedy, '/snapshot')));
+        held.push(await holding(greedy.url, request(greedy, '/changes', position)));
+      }
+      // The first is under way, and nothing of it is read.
+      await until(async () => {
+        const { status, body } = await greedy.send('GET', '/snapshot');
+        await body?.cancel();
+        return status === 503;
+      }, 30);
+      const snapshot = victim.snapshot();
+      const { slowest_milliseconds } = await servedBeside(snapshot, () =>
+        t.operator.get('/status'),
+      );
+      expect(slowest_milliseconds).toBeLessThan(mostPatient_milliseconds);
+      expect(await snapshot).toHaveLength(entries + 4);
+      await victim.follow();
+      await t.operator.patch('/accounts/long', { suspended: true });
+      await victim.until(() => victim.heard('contract').length > 0);
+      expect(await victim.ack()).toBeLessThan(300);
+      victim.stop();
+      for (const socket of held) socket.destroy();
+    },
+  );
 });

@@ -9,6 +9,7 @@ import { CommandLine } from '../../server/test/cli_process.ts';
 import { eachDatabase } from '../../server/test/databases.ts';
 import { startTestApp, type TestApp } from '../../server/test/harness.ts';
 import { TestNode } from '../../server/test/node.ts';
+import { deepTest } from '../deep_test.ts';
 import { tries } from '../effort.ts';
 import { newSeed } from '../seed.ts';
 
@@ -170,7 +171,7 @@ eachDatabase((database) => {
     for (const { id } of await held()) await t.operator.delete(`/held_usage/${id}`);
   });
 
-  it('a node has 200,000 rows held at most', async () => {
+  deepTest('a node has 200,000 rows held at most', async () => {
     const { node, row, held } = await scene();
     const rows = Array(20_000).fill(row(10 ** 6));
     for (let at = 0; at < 10; at += 1) {
@@ -355,43 +356,46 @@ it('a node that carried little has an hour and a minute saved, and one whose clo
   expect(plausibleBytes(after, rate, now - day)).toBe(burstSeconds * rate);
 });
 
-it('the command line lists what is held, accepts it and discards it, and gives a machine its figure', async () => {
-  const cli = new CommandLine({ EXITWARD_NODE_MAX_BYTES_PER_SECOND: String(rate) });
-  await cli.serve();
-  const run = async (...words: string[]) => {
-    const { code, stdout, stderr } = await cli.run(...words);
-    if (code !== 0) throw new Error(`${words.join(' ')}: ${stderr}`);
-    return stdout;
-  };
-  const place = '--title F --city F --country DE --latitude 1 --longitude 1 --services proxy';
-  await run('server', 'add', 'fra1', '--hostname', 'fra1.example', ...place.split(' '));
-  await run('account', 'create', 'acme', '--plan', 'Team', '--expiry', '+1y', '--limit', '1PB');
-  await run('user', 'add', 'acme', 'alice', '--flags', 'proxy');
-  await run('contract', 'add', 'acme', 'fra1');
-  const { code } = JSON.parse(await run('node', 'invite', 'fra1', '--json'));
-  const joined = await fetch(`${cli.base_url}/node/join`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ code, name: 'fra1-a', version: '1' }),
-  });
-  const { node: id, token } = (await joined.json()) as { node: number; token: string };
-  const node = new TestNode(cli.base_url, id, token);
-  for (const number of [1, 2]) {
-    const at = Math.floor(Date.now() / 1000);
-    const rows = [{ account: 1, user: 1, at, up: number * 10 ** 12, down: 0 }];
-    const response = await node.send('POST', '/usage', { boot: 'b', seq: number, rows });
-    expect(await response.json()).toMatchObject({ held: true });
-  }
-  const list = await run('held-usage', 'list');
-  expect(list).toMatch(/^1\t1\tfra1-a\tfra1\t\d+\t1000000000000\t.*\tacme:1000000000000\n2\t/);
-  expect(await run('node', 'show', '1')).toContain('usage_held\t\t');
-  expect(await run('held-usage', 'accept', '1', '--yes')).toBe('counted\t1000000000000\n');
-  await run('held-usage', 'discard', '2', '--yes');
-  expect(JSON.parse(await run('held-usage', 'list', '--json'))).toEqual([]);
-  expect((await cli.run('held-usage', 'discard', '2', '--yes')).code).toBe(1);
-  const changed = await run('node', 'limit', '1', '12.5GB');
-  expect(changed).toContain('most a second\t12500000000\n');
-  const lifted = await run('node', 'limit', '1', 'none');
-  expect(lifted).toContain('most a second\t\n');
-  await cli.clean();
-});
+deepTest(
+  'the command line lists what is held, accepts it and discards it, and gives a machine its figure',
+  async () => {
+    const cli = new CommandLine({ EXITWARD_NODE_MAX_BYTES_PER_SECOND: String(rate) });
+    await cli.serve();
+    const run = async (...words: string[]) => {
+      const { code, stdout, stderr } = await cli.run(...words);
+      if (code !== 0) throw new Error(`${words.join(' ')}: ${stderr}`);
+      return stdout;
+    };
+    const place = '--title F --city F --country DE --latitude 1 --longitude 1 --services proxy';
+    await run('server', 'add', 'fra1', '--hostname', 'fra1.example', ...place.split(' '));
+    await run('account', 'create', 'acme', '--plan', 'Team', '--expiry', '+1y', '--limit', '1PB');
+    await run('user', 'add', 'acme', 'alice', '--flags', 'proxy');
+    await run('contract', 'add', 'acme', 'fra1');
+    const { code } = JSON.parse(await run('node', 'invite', 'fra1', '--json'));
+    const joined = await fetch(`${cli.base_url}/node/join`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ code, name: 'fra1-a', version: '1' }),
+    });
+    const { node: id, token } = (await joined.json()) as { node: number; token: string };
+    const node = new TestNode(cli.base_url, id, token);
+    for (const number of [1, 2]) {
+      const at = Math.floor(Date.now() / 1000);
+      const rows = [{ account: 1, user: 1, at, up: number * 10 ** 12, down: 0 }];
+      const response = await node.send('POST', '/usage', { boot: 'b', seq: number, rows });
+      expect(await response.json()).toMatchObject({ held: true });
+    }
+    const list = await run('held-usage', 'list');
+    expect(list).toMatch(/^1\t1\tfra1-a\tfra1\t\d+\t1000000000000\t.*\tacme:1000000000000\n2\t/);
+    expect(await run('node', 'show', '1')).toContain('usage_held\t\t');
+    expect(await run('held-usage', 'accept', '1', '--yes')).toBe('counted\t1000000000000\n');
+    await run('held-usage', 'discard', '2', '--yes');
+    expect(JSON.parse(await run('held-usage', 'list', '--json'))).toEqual([]);
+    expect((await cli.run('held-usage', 'discard', '2', '--yes')).code).toBe(1);
+    const changed = await run('node', 'limit', '1', '12.5GB');
+    expect(changed).toContain('most a second\t12500000000\n');
+    const lifted = await run('node', 'limit', '1', 'none');
+    expect(lifted).toContain('most a second\t\n');
+    await cli.clean();
+  },
+);

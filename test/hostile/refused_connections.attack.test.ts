@@ -9,6 +9,7 @@ import type { Environment } from '../../kit/src/settings.ts';
 import { newCertificate } from '../../server/test/certificate.ts';
 import { ServerProcess } from '../../server/test/server_process.ts';
 import { until } from '../../server/test/waiting.ts';
+import { deepTest } from '../deep_test.ts';
 import { descriptorsOf, heardOn, heldByServer, holding, newAccount } from './held_process.ts';
 
 /** A request, and a handshake, has little time. */
@@ -66,18 +67,21 @@ test('headers and a body that never come are 408, and their connections are clos
   }
 });
 
-test('TLS handshakes that never come end, those of clients that have gone too, and the server stops', async () => {
-  server = await ServerProcess.start(withTls(soon()));
-  const before = descriptorsOf(server);
-  const silent = await hold(20, '');
-  const begun = await hold(20, '\x16\x03\x01\x00\xa5\x01');
-  for (const socket of await hold(20, '\x16\x03\x01\x00\xa5\x01')) socket.destroy();
-  await endOf([...silent, ...begun]);
-  await until(() => descriptorsOf(server) <= before);
-  expect((await server.end()).code).toBe(0);
-});
+deepTest(
+  'TLS handshakes that never come end, those of clients that have gone too, and the server stops',
+  async () => {
+    server = await ServerProcess.start(withTls(soon()));
+    const before = descriptorsOf(server);
+    const silent = await hold(20, '');
+    const begun = await hold(20, '\x16\x03\x01\x00\xa5\x01');
+    for (const socket of await hold(20, '\x16\x03\x01\x00\xa5\x01')) socket.destroy();
+    await endOf([...silent, ...begun]);
+    await until(() => descriptorsOf(server) <= before);
+    expect((await server.end()).code).toBe(0);
+  },
+);
 
-test('a server stops though handshakes are under way', async () => {
+deepTest('a server stops though handshakes are under way', async () => {
   server = await ServerProcess.start(
     withTls(ServerProcess.settings({ EXITWARD_STOP_SECONDS: '1' })),
   );
@@ -108,7 +112,7 @@ test('an operator on loopback gets in beside a listener whose connections are al
   expect((await server.operator.get('/accounts/busy')).status).toBe(200);
 });
 
-test('bytes that are no request do not replace the response before them', async () => {
+deepTest('bytes that are no request do not replace the response before them', async () => {
   server = await ServerProcess.start(ServerProcess.settings());
   const authorization = await newAccount(server, 'acme');
   const get = `GET /v0/contract HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\n\r\n`;
@@ -119,19 +123,23 @@ test('bytes that are no request do not replace the response before them', async 
   expect(heard.match(/"name":"acme"/g)).toHaveLength(2);
 });
 
-test('a body that its client cuts off is a 400 in the log at debug, not a fault of the server', async () => {
-  server = await ServerProcess.start(ServerProcess.settings({ EXITWARD_LOG_LEVEL: 'debug' }));
-  const authorization = await newAccount(server, 'acme');
-  const [ended, reset] = await hold(
-    2,
-    `POST /v0/contract/ip-authlist HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n{`,
-  );
-  // The server asks for the body: the request is in work.
-  for (const socket of [ended, reset]) await once((socket as Socket).resume(), 'data');
-  ended?.end();
-  reset?.resetAndDestroy();
-  const cut = () => server.log.filter(({ msg }) => msg.startsWith('the request ended'));
-  await until(() => cut().length === 2);
-  for (const line of cut()) expect(line).toMatchObject({ level: 20, status: 400, method: 'POST' });
-  expect(server.log.filter(({ level }) => Number(level) >= 50)).toEqual([]);
-});
+deepTest(
+  'a body that its client cuts off is a 400 in the log at debug, not a fault of the server',
+  async () => {
+    server = await ServerProcess.start(ServerProcess.settings({ EXITWARD_LOG_LEVEL: 'debug' }));
+    const authorization = await newAccount(server, 'acme');
+    const [ended, reset] = await hold(
+      2,
+      `POST /v0/contract/ip-authlist HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n{`,
+    );
+    // The server asks for the body: the request is in work.
+    for (const socket of [ended, reset]) await once((socket as Socket).resume(), 'data');
+    ended?.end();
+    reset?.resetAndDestroy();
+    const cut = () => server.log.filter(({ msg }) => msg.startsWith('the request ended'));
+    await until(() => cut().length === 2);
+    for (const line of cut())
+      expect(line).toMatchObject({ level: 20, status: 400, method: 'POST' });
+    expect(server.log.filter(({ level }) => Number(level) >= 50)).toEqual([]);
+  },
+);

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eachDatabase } from '../../server/test/databases.ts';
 import { ServerProcess } from '../../server/test/server_process.ts';
 import { until } from '../../server/test/waiting.ts';
+import { deepTest } from '../deep_test.ts';
 import { tries } from '../effort.ts';
 import {
   fillAuthlist,
@@ -64,14 +65,17 @@ eachDatabase((database) => {
     await endedBesideVictim([await holding(server.base_url, bytes)]);
   });
 
-  test('60 connections that read nothing of a large list stay within 256 MB, and end', async () => {
-    const bytes = get(attacker, '/contract/ip-authlist').repeat(10);
-    const sockets: Socket[] = [];
-    for (let at = 0; at < 60; at += 1) sockets.push(await holding(server.base_url, bytes));
-    await endedBesideVictim(sockets);
-  });
+  deepTest(
+    '60 connections that read nothing of a large list stay within 256 MB, and end',
+    async () => {
+      const bytes = get(attacker, '/contract/ip-authlist').repeat(10);
+      const sockets: Socket[] = [];
+      for (let at = 0; at < 60; at += 1) sockets.push(await holding(server.base_url, bytes));
+      await endedBesideVictim(sockets);
+    },
+  );
 
-  test('a reader gets all of a large list, however slowly it is read', async () => {
+  deepTest('a reader gets all of a large list, however slowly it is read', async () => {
     const close = '\r\nConnection: close\r\n\r\n';
     const path = get(attacker, '/contract/ip-authlist').replace(/\r\n\r\n$/, close);
     const heard = await heardOn(await holding(server.base_url, path));
@@ -80,7 +84,7 @@ eachDatabase((database) => {
     expect(JSON.parse(body)).toHaveLength(entries);
   });
 
-  test('400 pipelined GETs that are read are all answered, in their order', async () => {
+  deepTest('400 pipelined GETs that are read are all answered, in their order', async () => {
     const paths = Array.from({ length: 400 }, (_, at) =>
       get(victim, at % 2 ? '/contract' : '/nothing'),
     );
@@ -95,20 +99,24 @@ eachDatabase((database) => {
     ]);
   });
 
-  test(`${lists} connections that read nothing of as many different large lists stay within 512 MB, and end`, {
-    timeout: 900_000,
-  }, async () => {
-    const digits = Array.from({ length: 10 }, (_, digit) => digit);
-    const filters = ['', '.', '0.', '10.', '.1', '.0'].flatMap((part) =>
-      digits.map((digit) => part + digit),
-    );
-    const sockets = await Promise.all(
-      filters.slice(0, lists).map((part) => {
-        const reading = get(attacker, `/contract/ip-authlist?ip=${part}`);
-        const last = reading.replace(/\r\n\r\n$/, '\r\nConnection: close\r\n\r\n');
-        return holding(server.base_url, reading + last);
-      }),
-    );
-    await endedBesideVictim(sockets, mostOfDifferentLists_megabytes);
-  });
+  deepTest(
+    `${lists} connections that read nothing of as many different large lists stay within 512 MB, and end`,
+    {
+      timeout: 900_000,
+    },
+    async () => {
+      const digits = Array.from({ length: 10 }, (_, digit) => digit);
+      const filters = ['', '.', '0.', '10.', '.1', '.0'].flatMap((part) =>
+        digits.map((digit) => part + digit),
+      );
+      const sockets = await Promise.all(
+        filters.slice(0, lists).map((part) => {
+          const reading = get(attacker, `/contract/ip-authlist?ip=${part}`);
+          const last = reading.replace(/\r\n\r\n$/, '\r\nConnection: close\r\n\r\n');
+          return holding(server.base_url, reading + last);
+        }),
+      );
+      await endedBesideVictim(sockets, mostOfDifferentLists_megabytes);
+    },
+  );
 });

@@ -2,6 +2,7 @@
 // pointer and the arrow keys, and have a table of the same numbers.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { expectAccessible, expectFitsPhone } from '../console/looking.ts';
+import { deepTest, drawn } from '../deep_test.ts';
 import { charted, sampleNow } from './charted.ts';
 import { emptyExample, type FakeRequest } from './fake_api.ts';
 import { FakeConsole } from './fake_console.ts';
@@ -49,7 +50,7 @@ describe('charts', { timeout: 120_000 }, () => {
     expect(t.takeFaults()).toEqual([]);
   });
 
-  test('the arrow keys move from bucket to bucket, and Escape ends that', async () => {
+  deepTest('the arrow keys move from bucket to bucket, and Escape ends that', async () => {
     await t.open('/usage?span=week');
     const usage = chart('Usage over time');
     await usage.focus();
@@ -83,7 +84,7 @@ describe('charts', { timeout: 120_000 }, () => {
     await table.waitFor();
   });
 
-  test('what is not known is a gap, not 0', async () => {
+  deepTest('what is not known is a gap, not 0', async () => {
     const gap = (at: number) => at > sampleNow - 20 * 3600 && at < sampleNow - 10 * 3600;
     t.fake.answer(charted(gap));
     await t.open('/operator');
@@ -94,25 +95,28 @@ describe('charts', { timeout: 120_000 }, () => {
     expect(await textOf('Throughput')).toMatch(/: unknown$/);
   });
 
-  test('a chart without marks has its axis, and says in words that there is nothing', async () => {
-    const nothing = { up: 0, down: 0, total: 0 };
-    t.fake.answer((of) => {
-      const empty = emptyExample(of) as object;
-      if (of.name === 'GET /admin/history') return { body: empty };
-      return of.name === 'GET /console/usage' ? { body: { ...empty, ...nothing } } : undefined;
-    });
-    await t.open('/usage?span=month');
-    const usage = chart('Usage over time');
-    expect(await usage.textContent()).toContain('No traffic in this time range.');
-    expect(await usage.locator('.chart-time').allTextContents()).toEqual([
-      '7 Dec',
-      '14 Dec',
-      '21 Dec',
-      '28 Dec',
-    ]);
-    await t.open('/operator');
-    await t.visit.sees('No measurements in this time range.');
-  });
+  deepTest(
+    'a chart without marks has its axis, and says in words that there is nothing',
+    async () => {
+      const nothing = { up: 0, down: 0, total: 0 };
+      t.fake.answer((of) => {
+        const empty = emptyExample(of) as object;
+        if (of.name === 'GET /admin/history') return { body: empty };
+        return of.name === 'GET /console/usage' ? { body: { ...empty, ...nothing } } : undefined;
+      });
+      await t.open('/usage?span=month');
+      const usage = chart('Usage over time');
+      expect(await usage.textContent()).toContain('No traffic in this time range.');
+      expect(await usage.locator('.chart-time').allTextContents()).toEqual([
+        '7 Dec',
+        '14 Dec',
+        '21 Dec',
+        '28 Dec',
+      ]);
+      await t.open('/operator');
+      await t.visit.sees('No measurements in this time range.');
+    },
+  );
 
   test('a range of one’s own is the axis, is asked for, and is in the address', async () => {
     await t.open('/operator');
@@ -131,7 +135,7 @@ describe('charts', { timeout: 120_000 }, () => {
     expect(page().url()).toMatch(/span=own&first=2026-12-24&last=2026-12-26/);
   });
 
-  test.each([
+  deepTest.each([
     ['/operator', 'Throughput'],
     ['/operator/usage', 'Usage over time'],
     ['/usage', 'Usage over time'],
@@ -147,7 +151,7 @@ describe('charts', { timeout: 120_000 }, () => {
     expect(t.takeFaults()).toEqual([]);
   });
 
-  test('a narrower chart asks for wider steps', async () => {
+  deepTest('a narrower chart asks for wider steps', async () => {
     const steps: number[] = [];
     for (const width of [1600, 390]) {
       await page().setViewportSize({ width, height: 800 });
@@ -159,17 +163,16 @@ describe('charts', { timeout: 120_000 }, () => {
     expect(steps[1]).toBeGreaterThan(steps[0] ?? 0);
   });
 
-  test.each(['/operator?span=month&compare=yes', '/operator/usage?split=server', '/usage', '/'])(
-    '%s is accessible in both themes, with its tooltip, and fits a phone',
-    async (path) => {
-      await t.open(path);
-      await page()
-        .locator('.chart-box')
-        .first()
-        .hover({ position: { x: 200, y: 60 } });
-      await tooltip().waitFor();
-      await expectAccessible(t.visit, path);
-      await expectFitsPhone(t.visit, path);
-    },
-  );
+  test.each(
+    drawn(['/operator?span=month&compare=yes', '/operator/usage?split=server', '/usage', '/']),
+  )('%s is accessible in both themes, with its tooltip, and fits a phone', async (path) => {
+    await t.open(path);
+    await page()
+      .locator('.chart-box')
+      .first()
+      .hover({ position: { x: 200, y: 60 } });
+    await tooltip().waitFor();
+    await expectAccessible(t.visit, path);
+    await expectFitsPhone(t.visit, path);
+  });
 });

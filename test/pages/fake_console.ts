@@ -45,10 +45,6 @@ const leftOut = effort === 'deep' ? [] : pairs.map((pair) => random.one(pair));
  */
 export const isDrawn = (path: string) => !leftOut.includes(path);
 
-/** All in a deep run; a run for a submission tries one of them, which chance takes. */
-export const drawn = <T>(all: readonly T[]): readonly T[] =>
-  effort === 'deep' ? all : [random.one(all)];
-
 /** They are read on every page: by the frame around it, except where the page itself shows them. */
 const ofFrame = ['GET /console', 'GET /console/session', 'GET /admin/status'];
 const shownBy: Record<string, string> = { [paths.operator.control_plane]: 'GET /admin/status' };

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { paths } from '../../console/src/paths.ts';
 import { expectAccessible } from '../console/looking.ts';
+import { deepTest, drawn } from '../deep_test.ts';
 import { FakeConsole } from './fake_console.ts';
 
 const refusal = {
@@ -33,29 +34,32 @@ describe('a flow of the console', () => {
     expect(t.takeFaults()).toEqual([]);
   });
 
-  test('from a custom DNS entry to its test fills in the server, the port and the page', async () => {
-    await t.open(paths.dns);
-    await t.visit
-      .button(/^Test /)
-      .first()
-      .click();
-    await t.visit.sees('From a shell');
-    await t.press(['Test']);
-    const { operation, params, body } = t.fake.writes.at(-1) ?? {};
-    expect({ operation, params, body }).toEqual({
-      operation: 'POST /console/servers/{server}/explain',
-      params: { server: 'fra1' },
-      body: {
-        ...{ host: 'fra1.exitward.example', method: 'CONNECT', destination_port: 443 },
-        ...{ port: 11_004, check_exit: true },
-      },
-    });
-    const commands = await t.visit.page.locator('main pre').allInnerTexts();
-    expect(commands.map((line) => /:(\d+)$/.exec(line.trim())?.[1])).toEqual(['11004', '10004']);
-    expect(t.takeFaults()).toEqual([]);
-  });
+  deepTest(
+    'from a custom DNS entry to its test fills in the server, the port and the page',
+    async () => {
+      await t.open(paths.dns);
+      await t.visit
+        .button(/^Test /)
+        .first()
+        .click();
+      await t.visit.sees('From a shell');
+      await t.press(['Test']);
+      const { operation, params, body } = t.fake.writes.at(-1) ?? {};
+      expect({ operation, params, body }).toEqual({
+        operation: 'POST /console/servers/{server}/explain',
+        params: { server: 'fra1' },
+        body: {
+          ...{ host: 'fra1.exitward.example', method: 'CONNECT', destination_port: 443 },
+          ...{ port: 11_004, check_exit: true },
+        },
+      });
+      const commands = await t.visit.page.locator('main pre').allInnerTexts();
+      expect(commands.map((line) => /:(\d+)$/.exec(line.trim())?.[1])).toEqual(['11004', '10004']);
+      expect(t.takeFaults()).toEqual([]);
+    },
+  );
 
-  test('a change of the connection takes the decision away', async () => {
+  deepTest('a change of the connection takes the decision away', async () => {
     await t.open(paths.server('fra1', 'test'));
     await t.press(['Test']);
     await t.visit.sees('The connection counts as alice');
@@ -67,20 +71,23 @@ describe('a flow of the console', () => {
     expect(t.takeFaults()).toEqual([]);
   });
 
-  test('an operator who tests a connection is led to the account and to what lists the address', async () => {
-    await t.open(paths.operator.server('fra1'));
-    await t.visit.link('Test').click();
-    await t.visit.field('Connection from').fill('203.0.113.7');
-    await t.visit.field('Port').selectOption({ index: 1 });
-    await t.press(['Test']);
-    await t.visit.link('acme').waitFor();
-    await t.visit.link('Who lists 203.0.113.7').click();
-    await t.visit.heading('Addresses').waitFor();
-    expect(await t.visit.field('Address or network').inputValue()).toBe('203.0.113.7');
-    expect(t.takeFaults()).toEqual([]);
-  });
+  deepTest(
+    'an operator who tests a connection is led to the account and to what lists the address',
+    async () => {
+      await t.open(paths.operator.server('fra1'));
+      await t.visit.link('Test').click();
+      await t.visit.field('Connection from').fill('203.0.113.7');
+      await t.visit.field('Port').selectOption({ index: 1 });
+      await t.press(['Test']);
+      await t.visit.link('acme').waitFor();
+      await t.visit.link('Who lists 203.0.113.7').click();
+      await t.visit.heading('Addresses').waitFor();
+      expect(await t.visit.field('Address or network').inputValue()).toBe('203.0.113.7');
+      expect(t.takeFaults()).toEqual([]);
+    },
+  );
 
-  test('an address that no account lists leads an operator to a test from it', async () => {
+  deepTest('an address that no account lists leads an operator to a test from it', async () => {
     t.fake.answer('GET /admin/addresses', {
       body: { network: '203.0.113.9', authlist: [], overrides: [], exits: [], more: [] },
     });
@@ -100,7 +107,7 @@ describe('a flow of the console', () => {
     expect(t.takeFaults()).toEqual([]);
   });
 
-  test('a change of many expiries warns of the entries that it shortens', async () => {
+  deepTest('a change of many expiries warns of the entries that it shortens', async () => {
     await t.open(paths.authlist);
     await t.press(['Select all rows shown', 'Change expiry …']);
     const warning = t.visit.page.getByText('would end earlier than now');
@@ -112,7 +119,7 @@ describe('a flow of the console', () => {
     expect(t.takeFaults()).toEqual([]);
   });
 
-  test('the problems of a node are above its charts', async () => {
+  deepTest('the problems of a node are above its charts', async () => {
     await t.open(paths.operator.node(1));
     await t.visit.heading('Over time').waitFor();
     const titles = await t.visit.page.locator('main h2').allInnerTexts();
@@ -120,20 +127,23 @@ describe('a flow of the console', () => {
     expect(t.takeFaults()).toEqual([]);
   });
 
-  test('a name in the list of users leads to the page of the user, for operators too', async () => {
-    for (const list of [paths.users, paths.operator.account('acme', 'users')]) {
-      await t.open(list);
-      await t.visit.link('alice').click();
-      await t.visit.heading('alice').waitFor();
-      await t.visit.sees('Connections from these addresses count as alice.');
-      await t.press(['Change']);
-      await t.visit.dialog('Change alice').waitFor();
-      await t.visit.page.keyboard.press('Escape');
-      await t.visit.link('All users').click();
-      await t.visit.link('alice').waitFor();
-    }
-    expect(t.takeFaults()).toEqual([]);
-  });
+  deepTest(
+    'a name in the list of users leads to the page of the user, for operators too',
+    async () => {
+      for (const list of [paths.users, paths.operator.account('acme', 'users')]) {
+        await t.open(list);
+        await t.visit.link('alice').click();
+        await t.visit.heading('alice').waitFor();
+        await t.visit.sees('Connections from these addresses count as alice.');
+        await t.press(['Change']);
+        await t.visit.dialog('Change alice').waitFor();
+        await t.visit.page.keyboard.press('Escape');
+        await t.visit.link('All users').click();
+        await t.visit.link('alice').waitFor();
+      }
+      expect(t.takeFaults()).toEqual([]);
+    },
+  );
 
   describe('the palette acts on a record:', () => {
     const acts = async (from: string, typed: string, name: string) => {
@@ -157,7 +167,7 @@ describe('a flow of the console', () => {
       }
     });
 
-    test('"add 203.0.113.9" opens the form for that address', async () => {
+    deepTest('"add 203.0.113.9" opens the form for that address', async () => {
       await acts(paths.overview, 'add 203.0.113.9', 'Add 203.0.113.9 to the authlist');
       await t.visit.dialog('Add an address').waitFor();
       expect(await t.visit.field('Address').inputValue()).toBe('203.0.113.9');
@@ -172,7 +182,7 @@ describe('a flow of the console', () => {
       await t.visit.dialog('Resume acme?').waitFor();
     });
 
-    test('"look up 203.0.113.7" opens what lists the address', async () => {
+    deepTest('"look up 203.0.113.7" opens what lists the address', async () => {
       await acts(paths.operator.overview, 'look up 203.0.113.7', 'Look up 203.0.113.7');
       await t.visit.heading('Addresses').waitFor();
       await t.visit.row('alice').waitFor();
@@ -218,42 +228,47 @@ describe('a flow of the console', () => {
     expect(t.takeFaults()).toEqual([]);
   });
 
-  test('the city of a new server suggests its country and position, and leaves what a person has entered', async () => {
-    await t.open(paths.operator.servers);
-    await t.press(['Add a server']);
-    const dialog = t.visit.dialog('Add a server');
-    const field = (label: string) => dialog.getByLabel(label, { exact: true });
-    const place = () =>
-      Promise.all(['Country', 'Latitude', 'Longitude'].map((name) => field(name).inputValue()));
-    await field('City').fill('zurich');
-    await dialog.getByText('The position of Zürich, Switzerland.').waitFor();
-    expect(await place()).toEqual(['CH', '47.38', '8.55']);
-    await field('City').fill('Frankfurt');
-    expect(await place()).toEqual(['DE', '50.1', '8.68']);
-    await field('City').fill('Frankfurt Nowhere');
-    expect(await place()).toEqual(['', '', '']);
-    await field('Country').fill('CR');
-    await field('City').fill('San José');
-    expect(await place()).toEqual(['CR', '9.94', '-84.08']);
-    await field('Latitude').fill('9.5');
-    await field('City').fill('Zürich');
-    expect(await place()).toEqual(['CR', '9.5', '-84.08']);
-    expect(t.takeFaults()).toEqual([]);
-  });
+  deepTest(
+    'the city of a new server suggests its country and position, and leaves what a person has entered',
+    async () => {
+      await t.open(paths.operator.servers);
+      await t.press(['Add a server']);
+      const dialog = t.visit.dialog('Add a server');
+      const field = (label: string) => dialog.getByLabel(label, { exact: true });
+      const place = () =>
+        Promise.all(['Country', 'Latitude', 'Longitude'].map((name) => field(name).inputValue()));
+      await field('City').fill('zurich');
+      await dialog.getByText('The position of Zürich, Switzerland.').waitFor();
+      expect(await place()).toEqual(['CH', '47.38', '8.55']);
+      await field('City').fill('Frankfurt');
+      expect(await place()).toEqual(['DE', '50.1', '8.68']);
+      await field('City').fill('Frankfurt Nowhere');
+      expect(await place()).toEqual(['', '', '']);
+      await field('Country').fill('CR');
+      await field('City').fill('San José');
+      expect(await place()).toEqual(['CR', '9.94', '-84.08']);
+      await field('Latitude').fill('9.5');
+      await field('City').fill('Zürich');
+      expect(await place()).toEqual(['CR', '9.5', '-84.08']);
+      expect(t.takeFaults()).toEqual([]);
+    },
+  );
 
   describe('on a phone', () => {
     beforeEach(() => t.visit.page.setViewportSize({ width: 390, height: 844 }));
     afterAll(() => t.visit.page.setViewportSize({ width: 1280, height: 900 }));
 
-    test.each([
-      ['/authlist?state=idle&ends=7d', 'Filters (2)', 'State'],
-      ['/servers?service=proxy', 'Filters (1)', 'Service'],
-      ['/usage?server=fra1', 'Filters (1)', 'Server'],
-      ['/activity', 'Filters', 'From'],
-      ['/operator/servers?country=DE&nodes=live', 'Filters (2)', 'Nodes'],
-      ['/operator/nodes', 'Filters', 'State'],
-      ['/operator/audit?account=acme', 'Filters (1)', 'Account'],
-    ])(
+    test.each(
+      drawn([
+        ['/authlist?state=idle&ends=7d', 'Filters (2)', 'State'],
+        ['/servers?service=proxy', 'Filters (1)', 'Service'],
+        ['/usage?server=fra1', 'Filters (1)', 'Server'],
+        ['/activity', 'Filters', 'From'],
+        ['/operator/servers?country=DE&nodes=live', 'Filters (2)', 'Nodes'],
+        ['/operator/nodes', 'Filters', 'State'],
+        ['/operator/audit?account=acme', 'Filters (1)', 'Account'],
+      ]),
+    )(
       '%s: the filters are behind a button that counts the active ones',
       async (path, name, label) => {
         await t.open(path);
@@ -268,7 +283,7 @@ describe('a flow of the console', () => {
       },
     );
 
-    test.each(['', '/exits', '/usage', '/test'])(
+    deepTest.each(['', '/exits', '/usage', '/test'])(
       'a server of eight exit IPs with every service is under 2,000 pixels: %s',
       async (tab) => {
         t.fake.answer(({ name, example }) => {

@@ -3,8 +3,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { moved, paths } from '../../console/src/paths.ts';
 import { faultsByAxe } from '../console/looking.ts';
+import { deepTest, drawn, isDrawnOf } from '../deep_test.ts';
 import { emptyExample, extremeExample, refusal } from './fake_api.ts';
-import { addresses, drawn, FakeConsole, isDrawn } from './fake_console.ts';
+import { addresses, FakeConsole, isDrawn } from './fake_console.ts';
 
 interface Row {
   heading: string;
@@ -187,6 +188,8 @@ describe('a page of the console', () => {
   describe.each(Object.entries(pages))('%s', (path, row) => {
     const { heading, sample, empty = '', search = '' } = row;
     let reads: string[];
+    /** For a submission some pages are tried whole; all others by their sample and their faults. */
+    const isWhole = isDrawn(path) && isDrawnOf(4, path);
 
     test('shows its name and its sample, and is accessible', async () => {
       await t.open(path + search);
@@ -195,14 +198,14 @@ describe('a page of the console', () => {
       reads = t.reads();
       expect(reads).not.toEqual([]);
       // Each page is looked at with its dialogs by the deep files of the real server, too.
-      if (isDrawn(path) && drawn([1, 2, 3]).includes(1)) {
+      if (isWhole) {
         await t.does('unveil()');
         expect(await faultsByAxe(t.visit, 'light')).toEqual([]);
       }
       expect(t.takeFaults()).toEqual([]);
     });
 
-    if (isDrawn(path)) {
+    if (isWhole) {
       test('keeps what it shows when that cannot be read again, and says that it may be old', async () => {
         t.failReads(500);
         await t.fake.cutStreams();
@@ -224,7 +227,7 @@ describe('a page of the console', () => {
       });
     }
 
-    if (isDrawn(path)) {
+    if (isWhole) {
       test.each(drawn([Number.MAX_SAFE_INTEGER, -1]))(
         'is shown when each number of its records is %d',
         async (number) => {
@@ -251,7 +254,7 @@ describe('a page of the console', () => {
       expect(t.takeFaults()).toEqual([]);
     });
 
-    if (isDrawn(path)) {
+    if (isWhole) {
       test('goes on when one of its reads fails, and says so', async () => {
         const faults: Record<string, string[]> = {};
         for (const read of reads.length > 1 ? reads : []) {
@@ -279,7 +282,7 @@ describe('a page of the console', () => {
     expect(t.takeFaults()).toEqual([]);
   });
 
-  test('opens in a browser that stores nothing, because it blocks cookies', async () => {
+  deepTest('opens in a browser that stores nothing, because it blocks cookies', async () => {
     const page = await t.visit.context.newPage();
     await page.addInitScript(`for (const name of ['localStorage', 'sessionStorage']) {
       const get = () => { throw new DOMException('Access is denied.', 'SecurityError'); };

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { expectAccessible } from '../console/looking.ts';
+import { deepTest } from '../deep_test.ts';
 import { FakeConsole } from './fake_console.ts';
 
 describe('a table', () => {
@@ -63,7 +64,7 @@ describe('a table', () => {
     }
   });
 
-  test('has the actions of a row in a menu where it is narrow', async () => {
+  deepTest('has the actions of a row in a menu where it is narrow', async () => {
     await t.open(path);
     await t.visit.button('Remove 203.0.113.7').waitFor();
     await resize(768);
@@ -73,25 +74,28 @@ describe('a table', () => {
     await t.visit.dialog(/^Remove/).waitFor();
   });
 
-  test('shows the columns that a person selected, also after a reload, and can be scrolled then', async () => {
-    await t.load(path);
-    await resize(1024);
-    expect(await headings()).not.toContain('Id');
-    await t.visit.button('Columns').click();
-    await expectAccessible(t.visit, 'the menu of columns');
-    const item = (name: string) =>
-      t.visit.page.getByRole('menuitemcheckbox', { name, exact: true });
-    await item('Id').click();
-    await item('User').click();
-    await t.visit.page.keyboard.press('Escape');
-    const chosen = ['Address', 'Expires', 'Last used', 'Note', 'Id'];
-    await expect.poll(headings).toEqual(chosen);
-    expect(t.visit.page.url()).toContain('columns=Id%2C-User');
-    await t.visit.page.reload();
-    await expect.poll(headings).toEqual(chosen);
-  });
+  deepTest(
+    'shows the columns that a person selected, also after a reload, and can be scrolled then',
+    async () => {
+      await t.load(path);
+      await resize(1024);
+      expect(await headings()).not.toContain('Id');
+      await t.visit.button('Columns').click();
+      await expectAccessible(t.visit, 'the menu of columns');
+      const item = (name: string) =>
+        t.visit.page.getByRole('menuitemcheckbox', { name, exact: true });
+      await item('Id').click();
+      await item('User').click();
+      await t.visit.page.keyboard.press('Escape');
+      const chosen = ['Address', 'Expires', 'Last used', 'Note', 'Id'];
+      await expect.poll(headings).toEqual(chosen);
+      expect(t.visit.page.url()).toContain('columns=Id%2C-User');
+      await t.visit.page.reload();
+      await expect.poll(headings).toEqual(chosen);
+    },
+  );
 
-  test('on a phone has cards without the headings', async () => {
+  deepTest('on a phone has cards without the headings', async () => {
     await t.open(path);
     await resize(390);
     const facts = t.visit.page.locator('main tbody tr').first().locator('td');
@@ -142,7 +146,7 @@ describe('a table', () => {
     expect(await t.visit.page.locator('tbody tr').count()).toBe(100);
   });
 
-  test('of nodes drains the selected ones in one request, and undoes that', async () => {
+  deepTest('of nodes drains the selected ones in one request, and undoes that', async () => {
     fill('GET /admin/nodes', 3);
     await t.load('/operator/nodes');
     await t.visit.field('Select all rows shown').check();
@@ -156,7 +160,7 @@ describe('a table', () => {
     ]);
   });
 
-  test('of nodes is exported with all that matches', async () => {
+  deepTest('of nodes is exported with all that matches', async () => {
     fill('GET /admin/nodes', 1200);
     await t.load('/operator/nodes');
     const [file] = await Promise.all([
@@ -220,25 +224,28 @@ describe('a table', () => {
       await bar().getByRole('link', { name: 'Inactive users' }).waitFor();
     });
 
-    test('asks before another view replaces one of its name, also one that another tab has saved, and undoes it', async () => {
-      storeViews();
-      await t.load(`${path}?state=idle`);
-      views.push({ id: 1, page: path, name: 'Mine', query: 'state=used' });
-      await t.visit.button('Save view …').click();
-      await t.visit.field('Name').fill('Mine');
-      await saveDialog().getByRole('button', { name: 'Save view' }).click();
-      await saveDialog().getByText('You have a view with this name.').waitFor();
-      expect(views).toMatchObject([{ query: 'state=used' }]);
-      await saveDialog().getByRole('button', { name: 'Replace view' }).click();
-      const toast = t.visit.toast('View “Mine” replaced.');
-      await toast.waitFor();
-      expect(views).toMatchObject([{ name: 'Mine', query: 'state=idle' }]);
-      await toast.getByRole('button', { name: 'Undo' }).click();
-      await t.visit.toast('as before').waitFor();
-      expect(views).toMatchObject([{ name: 'Mine', query: 'state=used' }]);
-    });
+    deepTest(
+      'asks before another view replaces one of its name, also one that another tab has saved, and undoes it',
+      async () => {
+        storeViews();
+        await t.load(`${path}?state=idle`);
+        views.push({ id: 1, page: path, name: 'Mine', query: 'state=used' });
+        await t.visit.button('Save view …').click();
+        await t.visit.field('Name').fill('Mine');
+        await saveDialog().getByRole('button', { name: 'Save view' }).click();
+        await saveDialog().getByText('You have a view with this name.').waitFor();
+        expect(views).toMatchObject([{ query: 'state=used' }]);
+        await saveDialog().getByRole('button', { name: 'Replace view' }).click();
+        const toast = t.visit.toast('View “Mine” replaced.');
+        await toast.waitFor();
+        expect(views).toMatchObject([{ name: 'Mine', query: 'state=idle' }]);
+        await toast.getByRole('button', { name: 'Undo' }).click();
+        await t.visit.toast('as before').waitFor();
+        expect(views).toMatchObject([{ name: 'Mine', query: 'state=used' }]);
+      },
+    );
 
-    test('are moved once from the browser to the server, and none is lost', async () => {
+    deepTest('are moved once from the browser to the server, and none is lost', async () => {
       storeViews();
       views.push({ id: 1, page: path, name: 'Mine', query: 'state=used' });
       await t.load('/operator');

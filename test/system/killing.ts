@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Random } from '../../server/test/random.ts';
 import { until } from '../../server/test/waiting.ts';
+import { deepTest } from '../deep_test.ts';
 import { tries } from '../effort.ts';
 import type { EngineName } from './agent_process.ts';
 import type { Customer } from './control_plane.ts';
@@ -216,28 +217,36 @@ export function killingTests(world: () => World, engine: EngineName): void {
     expect(await finallyBilled(outcome)).toEqual(tally.sum);
   }, 600_000);
 
-  test('when the proxy itself is killed, nothing is billed twice, and no more is lost than was not yet counted', async () => {
-    const outcome = await play(world(), harmful[engine]);
-    const { tally } = outcome;
-    const { min, max } = tally.bounds;
-    const billed = await finallyBilled(outcome);
-    console.log(`${engine}: clients counted`, tally.sum, 'billed', billed, 'between', min, max);
-    expect(tally.exchanges).toBeGreaterThan(100);
-    for (const way of ['up', 'down'] as const) {
-      expect(billed[way]).toBeGreaterThanOrEqual(min[way]);
-      expect(billed[way]).toBeLessThanOrEqual(max[way]);
-    }
-  }, 600_000);
+  deepTest(
+    'when the proxy itself is killed, nothing is billed twice, and no more is lost than was not yet counted',
+    async () => {
+      const outcome = await play(world(), harmful[engine]);
+      const { tally } = outcome;
+      const { min, max } = tally.bounds;
+      const billed = await finallyBilled(outcome);
+      console.log(`${engine}: clients counted`, tally.sum, 'billed', billed, 'between', min, max);
+      expect(tally.exchanges).toBeGreaterThan(100);
+      for (const way of ['up', 'down'] as const) {
+        expect(billed[way]).toBeGreaterThanOrEqual(min[way]);
+        expect(billed[way]).toBeLessThanOrEqual(max[way]);
+      }
+    },
+    600_000,
+  );
 
-  test('when the agent gets the signal to end, all that went through until then is billed, once', async () => {
-    const outcome = await play(world(), { terminateAgent });
-    const { min, max } = outcome.tally.bounds;
-    // Nothing is forgiven: the most is what clients of broken exchanges sent and heard.
-    expect(min).toEqual(outcome.tally.sum);
-    const billed = await finallyBilled(outcome);
-    for (const way of ['up', 'down'] as const) {
-      expect(billed[way]).toBeGreaterThanOrEqual(min[way]);
-      expect(billed[way]).toBeLessThanOrEqual(max[way]);
-    }
-  }, 600_000);
+  deepTest(
+    'when the agent gets the signal to end, all that went through until then is billed, once',
+    async () => {
+      const outcome = await play(world(), { terminateAgent });
+      const { min, max } = outcome.tally.bounds;
+      // Nothing is forgiven: the most is what clients of broken exchanges sent and heard.
+      expect(min).toEqual(outcome.tally.sum);
+      const billed = await finallyBilled(outcome);
+      for (const way of ['up', 'down'] as const) {
+        expect(billed[way]).toBeGreaterThanOrEqual(min[way]);
+        expect(billed[way]).toBeLessThanOrEqual(max[way]);
+      }
+    },
+    600_000,
+  );
 }
