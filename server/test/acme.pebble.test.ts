@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { connect, type PeerCertificate } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Authority, startAuthority } from '../../test/authority.ts';
-import { deepTest } from '../../test/deep_test.ts';
+import { deepDescribe, deepTest } from '../../test/deep_test.ts';
 import type { CertificateStatus } from '../src/tls/certificate.ts';
 import { newCertificate } from './certificate.ts';
 import { keptLog, startTestApp, type TestApp } from './harness.ts';
@@ -222,7 +222,7 @@ describe('a certificate by ACME', () => {
   );
 });
 
-describe('a new certificate that ends before the one in use', () => {
+deepDescribe('a new certificate that ends before the one in use', () => {
   const certificateFile = () => join(folder, 'tls/certificate.pem');
 
   /** Puts a certificate in use that ends after all that pebble issues: `of` this directory. */
@@ -235,7 +235,7 @@ describe('a new certificate that ends before the one in use', () => {
     return cert;
   }
 
-  deepTest.each([
+  test.each([
     ['of another directory', () => 'https://other.example/directory', {}],
     ['for another name', () => authority.directory_url, { hostname: 'other.example' }],
     ['that signs itself', () => authority.directory_url, { issuer: 'in use' }],
@@ -250,7 +250,7 @@ describe('a new certificate that ends before the one in use', () => {
     expect(issued_by).toBe(authority.directory_url);
   });
 
-  deepTest('does not replace one of the same directory for the same names', async () => {
+  test('does not replace one of the same directory for the same names', async () => {
     // Two thirds of its life are over.
     const before = use(authority.directory_url, { begins: '600101000000Z' });
     await start();

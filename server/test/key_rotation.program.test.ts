@@ -4,9 +4,9 @@ import { spawn } from 'node:child_process';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { bareEnvironment } from '../../test/bare_environment.ts';
-import { deepTest } from '../../test/deep_test.ts';
+import { deepDescribe } from '../../test/deep_test.ts';
 import { systemClock } from '../src/clock.ts';
 import { openDatabase } from '../src/db/open.ts';
 import { addSigningKey } from '../src/keys/secrets.ts';
@@ -102,13 +102,13 @@ eachDatabase((database) => {
     await t.stop();
   });
 
-  describe('with real processes', () => {
+  deepDescribe('with real processes', () => {
     const folders: string[] = [];
     afterAll(() => {
       for (const folder of folders) rmSync(folder, { recursive: true, force: true });
     });
 
-    deepTest('a key is not activated before each process has the keys file', async () => {
+    test('a key is not activated before each process has the keys file', async () => {
       const url = await database.url();
       const first = await ServerProcess.start(
         ServerProcess.settings({ EXITWARD_DATABASE_URL: url }),
@@ -145,39 +145,34 @@ eachDatabase((database) => {
       await Promise.all([first.remove(), second.remove()]);
     });
 
-    deepTest(
-      'killed in the midst of a rotation, the keys file is whole, and the next call takes up the same key',
-      async () => {
-        const cli = new CommandLine({ EXITWARD_DATABASE_URL: await database.url() });
-        folders.push(cli.data_dir);
-        await cli.serve();
-        await cli.stop();
-        const keys = join(cli.data_dir, 'keys.json');
-        const [old] = kidsIn(keys);
-        const env = { ...bareEnvironment, ...cli.env } as NodeJS.ProcessEnv;
-        const child = spawn(process.execPath, [bin, 'keys', 'rotate'], { env, stdio: 'ignore' });
-        const ended = new Promise((resolve) => child.on('close', resolve));
-        // As soon as the file has its new content: the database knows nothing yet, or does already.
-        const watcher = watch(cli.data_dir, (_event, name) => {
-          if (name === 'keys.json') child.kill('SIGKILL');
-        });
-        await ended;
-        watcher.close();
-        expect(kidsIn(keys)).toEqual([expect.any(String), old]);
-        const [kid] = kidsIn(keys);
-        const again: Outcome = await cli.run('keys', 'rotate');
-        // Known already when the kill came late.
-        if (again.code !== 0) expect(again.stderr).toContain(`${kid} is prepared already`);
-        expect(kidsIn(keys)).toEqual([kid, old]);
-        expect((await cli.run('keys', 'rotate', '--activate')).stderr).toContain(
-          `signed by ${kid}`,
-        );
-        await cli.serve();
-        await cli.clean();
-      },
-    );
+    test('killed in the midst of a rotation, the keys file is whole, and the next call takes up the same key', async () => {
+      const cli = new CommandLine({ EXITWARD_DATABASE_URL: await database.url() });
+      folders.push(cli.data_dir);
+      await cli.serve();
+      await cli.stop();
+      const keys = join(cli.data_dir, 'keys.json');
+      const [old] = kidsIn(keys);
+      const env = { ...bareEnvironment, ...cli.env } as NodeJS.ProcessEnv;
+      const child = spawn(process.execPath, [bin, 'keys', 'rotate'], { env, stdio: 'ignore' });
+      const ended = new Promise((resolve) => child.on('close', resolve));
+      // As soon as the file has its new content: the database knows nothing yet, or does already.
+      const watcher = watch(cli.data_dir, (_event, name) => {
+        if (name === 'keys.json') child.kill('SIGKILL');
+      });
+      await ended;
+      watcher.close();
+      expect(kidsIn(keys)).toEqual([expect.any(String), old]);
+      const [kid] = kidsIn(keys);
+      const again: Outcome = await cli.run('keys', 'rotate');
+      // Known already when the kill came late.
+      if (again.code !== 0) expect(again.stderr).toContain(`${kid} is prepared already`);
+      expect(kidsIn(keys)).toEqual([kid, old]);
+      expect((await cli.run('keys', 'rotate', '--activate')).stderr).toContain(`signed by ${kid}`);
+      await cli.serve();
+      await cli.clean();
+    });
 
-    deepTest('a keys file from before the rotation is refused at the start', async () => {
+    test('a keys file from before the rotation is refused at the start', async () => {
       const cli = new CommandLine({ EXITWARD_DATABASE_URL: await database.url() });
       folders.push(cli.data_dir);
       await cli.serve();

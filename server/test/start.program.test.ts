@@ -178,7 +178,7 @@ describe('a server that cannot start says why in one sentence and exits with 1',
   );
 
   eachDatabase((database) => {
-    deepTest('a schema of a newer program', async () => {
+    test('a schema of a newer program', async () => {
       const settings = ServerProcess.settings({ EXITWARD_DATABASE_URL: await database.emptyUrl() });
       const server = await start(settings);
       await server.end();

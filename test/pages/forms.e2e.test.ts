@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { operations } from '../../console/src/openapi.ts';
 import { paths } from '../../console/src/paths.ts';
-import { deepTest, isDrawnOf } from '../deep_test.ts';
+import { deepTest, drawn, isDrawnOf } from '../deep_test.ts';
 import { addresses, FakeConsole } from './fake_console.ts';
 import { FormTrial, isWrite } from './form_trial.ts';
 import { faultsOfUndo, nameOf, undoes } from './undo.ts';
@@ -74,7 +74,11 @@ describe('the forms of the console', () => {
     if (ways.length > 0) await t.open(path);
     for (const way of ways) {
       if (!(await isAt(path))) await t.open(path);
-      const silent = await t.silentReads(() => t.press(way));
+      const pressed = () => t.press(way);
+      // For a submission some of what is pressed is pressed while reads fail.
+      const isFailing = isDrawnOf(3, [path, ...way].join(' > '));
+      const silent = isFailing ? await t.silentReads(pressed) : [];
+      if (!isFailing) await pressed();
       // One form may bring the next.
       for (const here = new Set<string>(); ; ) {
         const trial = new FormTrial(t);
@@ -153,13 +157,9 @@ describe('the forms of the console', () => {
   });
 
   // A change of several rows is undone for each of them.
-  test.each([
-    '/authlist',
-    '/dns',
-    '/servers',
-    '/operator/accounts',
-    '/operator/accounts/acme/users',
-  ])('of %s, for two rows that differ', async (path) => {
+  test.each(
+    drawn(['/authlist', '/dns', '/servers', '/operator/accounts', '/operator/accounts/acme/users']),
+  )('of %s, for two rows that differ', async (path) => {
     t.addRows(secondRows);
     const ways = (await waysOn(path)).filter(([first]) => first === chooseAll);
     expect(ways.length).toBeGreaterThan(0);
@@ -184,7 +184,7 @@ describe('the forms of the console', () => {
     expect(t.takeFaults()).toEqual([]);
   });
 
-  test('of people without the admin flag list addresses for themselves alone', async () => {
+  deepTest('of people without the admin flag list addresses for themselves alone', async () => {
     t.setFields({ admin: false });
     await t.open('/authlist');
     expect(await t.namesOf('main button')).not.toContain('Remove all …');
@@ -193,22 +193,27 @@ describe('the forms of the console', () => {
     expect(t.takeFaults()).toEqual([]);
   });
 
-  test('that renew the VPN key say what ends, and are only for servers with a VPN', async () => {
-    t.setFields({ services: ['proxy'] });
-    await t.open(paths.operator.server('fra1'));
-    expect(await t.namesOf('main button')).not.toContain('Renew VPN key …');
-    t.setFields({ services: ['proxy', 'vpn-l2tp'] });
-    await t.open(paths.operator.server('fra1'));
-    await t.press(['Renew VPN key …']);
-    const dialog = t.visit.dialog(/^Renew the VPN key of fra1/);
-    await dialog.getByText('all VPN passwords and shared keys of fra1, and the tunnels').waitFor();
-    await dialog.getByText('Each user has to download a new VPN profile').waitFor();
-    await dialog.getByRole('button', { name: 'Renew VPN key' }).click();
-    await t.visit.toast('Users need new VPN profiles').waitFor();
-    const { operation } = t.fake.requests.filter(isWrite).at(-1) ?? {};
-    expect(operation).toBe('POST /admin/servers/{server}/vpn_key');
-    expect(t.takeFaults()).toEqual([]);
-  });
+  deepTest(
+    'that renew the VPN key say what ends, and are only for servers with a VPN',
+    async () => {
+      t.setFields({ services: ['proxy'] });
+      await t.open(paths.operator.server('fra1'));
+      expect(await t.namesOf('main button')).not.toContain('Renew VPN key …');
+      t.setFields({ services: ['proxy', 'vpn-l2tp'] });
+      await t.open(paths.operator.server('fra1'));
+      await t.press(['Renew VPN key …']);
+      const dialog = t.visit.dialog(/^Renew the VPN key of fra1/);
+      await dialog
+        .getByText('all VPN passwords and shared keys of fra1, and the tunnels')
+        .waitFor();
+      await dialog.getByText('Each user has to download a new VPN profile').waitFor();
+      await dialog.getByRole('button', { name: 'Renew VPN key' }).click();
+      await t.visit.toast('Users need new VPN profiles').waitFor();
+      const { operation } = t.fake.requests.filter(isWrite).at(-1) ?? {};
+      expect(operation).toBe('POST /admin/servers/{server}/vpn_key');
+      expect(t.takeFaults()).toEqual([]);
+    },
+  );
 
   test('that remove more than twenty entries ask for a typed word', async () => {
     t.addRows({ authlist: {} }, 21);
@@ -229,11 +234,13 @@ describe('the forms of the console', () => {
   });
 
   // The record's time has seconds, which its field does not show.
-  test.each([
-    ['/operator/accounts/acme?dialog=change', ''],
-    ['/authlist?dialog=change:1', 'Expires'],
-    ['/dns?dialog=change:1', 'Expires'],
-  ])('at %s keep the seconds of a date that is shown and not touched', async (path, choice) => {
+  test.each(
+    drawn([
+      ['/operator/accounts/acme?dialog=change', ''],
+      ['/authlist?dialog=change:1', 'Expires'],
+      ['/dns?dialog=change:1', 'Expires'],
+    ]),
+  )('at %s keep the seconds of a date that is shown and not touched', async (path, choice) => {
     t.setFields({ expiry: 1_893_456_037 });
     await t.open(path);
     if (choice) await t.visit.field(choice).selectOption('exact');
