@@ -1,5 +1,5 @@
-// The part of files that each submission runs which a deep run alone has: second proofs that share a
-// scene with first ones, and the rest of those cases of which one is as good as another.
+// In files that each submission runs, the part of a deep run: second proofs that share a scene with
+// first ones, and the rest of those cases of which one is as good as another.
 import { createHash } from 'node:crypto';
 import { describe, test } from 'vitest';
 import { Random } from '../server/test/random.ts';
