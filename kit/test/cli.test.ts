@@ -14,6 +14,7 @@ import * as clientValues from '../../client/src/cli/values.ts';
 import { bytes as bytesOfConsole, fromNow } from '../../console/src/format.ts';
 import { exitward } from '../../server/src/cli/main.ts';
 import { CommandHost } from '../../test/command_host.ts';
+import { deepTest } from '../../test/deep_test.ts';
 import { canonicalAddress, parseNetworks } from '../src/address.ts';
 import { commandsOf, optionsOf, type Program } from '../src/cli/command.ts';
 import { candidates } from '../src/cli/completion.ts';
@@ -500,11 +501,11 @@ describe.each([
     expect([...requests]).toEqual(['CONNECT control.example:443 without a token']);
   });
 
-  test('asks it for no host when NO_PROXY is *', async () => {
+  deepTest('asks it for no host when NO_PROXY is *', async () => {
     expect(await run('https://control.invalid', '*')).toEqual([]);
   });
 
-  test('asks it neither for http, nor for this machine', async () => {
+  deepTest('asks it neither for http, nor for this machine', async () => {
     expect(await run('http://127.0.0.1:9')).toEqual([]);
     expect(await run('https://localhost:9')).toEqual([]);
   });

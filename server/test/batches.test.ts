@@ -1,6 +1,7 @@
 // "Remove all" leaves the rows where they are until it is final: beside them, everything is as if
 // they were gone.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { deepTest } from '../../test/deep_test.ts';
 import { createEntry, restoreEntries } from '../src/authlist/authlist.ts';
 import { conflictCap } from '../src/authlist/conflicts.ts';
 import type { HourlyCap } from '../src/bounds/hourly.ts';
@@ -140,7 +141,7 @@ eachDatabase((database) => {
       expect(await holder.shown()).toEqual([1]);
     });
 
-    test('removals and undos by turns leave a bounded number of batches', async () => {
+    deepTest('removals and undos by turns leave a bounded number of batches', async () => {
       const holder = await scene(list);
       let [former, last] = [0, 0];
       for (let round = 0; round < 120; round += 1) {

@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { deepTest } from '../../test/deep_test.ts';
 import { askNodes } from '../src/nodes/nodes.ts';
 import { requireServer } from '../src/servers/servers.ts';
 import { CommandLine } from './cli_process.ts';
@@ -403,7 +404,7 @@ describe('exitward explain', () => {
     expect([await again, JSON.parse(json)]).toEqual([204, { node: 'fra1-a', ...verdict }]);
   });
 
-  it('takes the token from standard input, a file, or the command line', async () => {
+  deepTest('takes the token from standard input, a file, or the command line', async () => {
     const file = join(cli.data_dir, 'proxy-token');
     writeFileSync(file, `${secret}\n`);
     const ways = [
