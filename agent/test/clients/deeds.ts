@@ -129,27 +129,28 @@ export function clientTests(engine: string, start: StartNode): void {
     const uploads = once(cases.filter(({ client }) => client.upload !== undefined));
 
     describe.concurrent('from an address on no list', () => {
-      test.for(inTunnels)('$name, $scheme: gets 407 without a token', ({ client, scheme }) =>
+      test.for(drawn(inTunnels))('$name, $scheme: gets 407 without a token', ({ client, scheme }) =>
         expectRefusal(client, scheme, {}, 407),
       );
 
-      test.for(plain)('$name, $scheme: gets 407 with a wrong one', ({ client, scheme }) =>
+      test.for(drawn(plain))('$name, $scheme: gets 407 with a wrong one', ({ client, scheme }) =>
         expectRefusal(client, scheme, { credentials: 'alice:ewt_wrong' }, 407),
       );
 
-      test.for(cases)('$name, $scheme: gets every byte with its token', ({ client, scheme }) =>
-        expectSuccess(client, scheme, { credentials: alice }),
+      test.for(once(cases))(
+        '$name, $scheme: gets every byte with its token',
+        ({ client, scheme }) => expectSuccess(client, scheme, { credentials: alice }),
       );
 
-      test.for(tlsCases)('$name, $scheme: speaks TLS with its proxy', ({ client, scheme }) =>
+      test.for(drawn(tlsCases))('$name, $scheme: speaks TLS with its proxy', ({ client, scheme }) =>
         expectSuccess(client, scheme, byTls, { from: t.exits[1] }),
       );
 
-      test.for(uploads)('$name, $scheme: sends every byte', ({ client, scheme }) =>
+      test.for(drawn(uploads))('$name, $scheme: sends every byte', ({ client, scheme }) =>
         expectSuccess(client, scheme, { credentials: alice }, { isUpload: true }),
       );
 
-      test.for(speakers)('$name, $scheme: speaks through a WebSocket', async (speaker) => {
+      test.for(drawn(speakers))('$name, $scheme: speaks through a WebSocket', async (speaker) => {
         const { deed, tag } = newDeed(speaker.scheme, { credentials: alice });
         const outcome = await speaker.client.speak?.(deed);
         expect(outcome).toEqual({ digest: 'hello', said: outcome?.said });
