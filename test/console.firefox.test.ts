@@ -100,8 +100,12 @@ describe('the console in Firefox', { timeout: 360_000 }, () => {
       user: 'proxy',
       expiry: Math.floor(Date.now() / 1000) + 3600,
     };
+    // A menu that is open stays so.
+    await visit.button('Export').click();
     const { body } = await t.api.post('/contract/ip-authlist', entry);
     await visit.row('198.51.100.31').waitFor();
+    await visit.page.getByRole('menuitem', { name: 'CSV' }).waitFor();
+    await visit.page.keyboard.press('Escape');
     await t.api.delete(`/contract/ip-authlist/${body.id}`);
     await visit.row('198.51.100.31').waitFor({ state: 'detached' });
     expectNoProblem(visit);
@@ -118,7 +122,10 @@ describe('the console in Firefox', { timeout: 360_000 }, () => {
     await visit.button(/^Change fox\.example\.com/).click();
     await visit.field('Note').fill('from Firefox');
     await visit.button('Save the change').click();
-    await visit.row('fox.example.com').getByText('from Firefox').waitFor();
+    await visit.toast('fox.example.com on aar1 is changed').waitFor();
+    await visit.button(/^Change fox\.example\.com/).click();
+    expect(await visit.field('Note').inputValue()).toBe('from Firefox');
+    await visit.page.keyboard.press('Escape');
     await visit.button(/^Remove fox\.example\.com/).click();
     await visit.button('Remove entry').click();
     await visit.row('fox.example.com').waitFor({ state: 'detached' });

@@ -131,8 +131,8 @@ export class Visit {
 
   /** Exports the list as it is shown. */
   async exportAs(format: string): Promise<void> {
-    await this.button('Export').press('Enter');
-    await this.page.getByRole('menuitem', { name: format }).press('Enter');
+    await this.button('Export').click();
+    await this.page.getByRole('menuitem', { name: format }).click();
   }
 
   /** Waits until the page says this. */
