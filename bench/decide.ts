@@ -2,13 +2,10 @@
 // 1,000,000, side by side; and what it costs to count and time each.
 //   node bench/decide.ts [--entries 1000000] [--rounds 7]
 import { generateKeyPairSync, sign } from 'node:crypto';
-import {
-  decide,
-  type ProxyRequest,
-  type Rules,
-  readCredentials,
-} from '../agent/src/policy/decide.ts';
+import { decide } from '../agent/src/policy/decide.ts';
+import type { ProxyRequest, Rules } from '../agent/src/policy/decision.ts';
 import { DecisionTally } from '../agent/src/policy/decision_tally.ts';
+import { readCredentials } from '../agent/src/policy/identify.ts';
 import { Policy } from '../agent/src/policy/policy.ts';
 import { sizesFrom } from './flags.ts';
 import { report } from './goals.ts';

@@ -1,5 +1,5 @@
 // A node's policy for the measurements of the VPN: accounts with one user each.
-import type { Rules } from '../agent/src/policy/decide.ts';
+import type { Rules } from '../agent/src/policy/decision.ts';
 import { Policy } from '../agent/src/policy/policy.ts';
 import type { NodeRecord } from '../agent/src/policy/records.ts';
 import { vpnPassword } from '../kit/src/vpn_password.ts';

@@ -3,7 +3,8 @@
 
 import type { OpenConnection } from '../agent/src/engine.ts';
 import type { Rejections } from '../agent/src/link/rejection_reporter.ts';
-import { isDrained, type Rules } from '../agent/src/policy/decide.ts';
+import { isDrained } from '../agent/src/policy/decide.ts';
+import type { Rules } from '../agent/src/policy/decision.ts';
 import type { LastUsed } from '../agent/src/policy/last_used.ts';
 import type { Account, Policy } from '../agent/src/policy/policy.ts';
 import type { UsageRow } from '../agent/src/usage/journal_state.ts';

@@ -17,7 +17,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 import { OpenToOthers } from '../kit/src/private_files.ts';
-import { loadSecrets } from '../server/src/keys/secrets.ts';
+import { loadSecrets } from '../server/src/keys/keys_file.ts';
 import { CommandHost } from './command_host.ts';
 import { deepTest } from './deep_test.ts';
 import { effort } from './effort.ts';

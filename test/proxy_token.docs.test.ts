@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { TokenReader } from '../agent/src/policy/tokens.ts';
-import { newKeys, Secrets } from '../server/src/keys/secrets.ts';
+import { newKeys } from '../server/src/keys/keys_file.ts';
+import { Secrets } from '../server/src/keys/secrets.ts';
 
 type ReadToken = (token: string, keys: Map<string, string>) => object | undefined;
 

@@ -20,7 +20,7 @@ import {
   settingsOrFaults,
 } from '../../kit/src/settings.ts';
 import type { CapSettings } from './connection_caps.ts';
-import type { PortRange } from './policy/decide.ts';
+import type { PortRange } from './policy/decision.ts';
 
 export interface Config {
   /** Holds the node's token, the policy and the usage journal. */

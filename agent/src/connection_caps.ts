@@ -2,7 +2,7 @@
 // per address, user and account.
 import { readFileSync } from 'node:fs';
 import { clientNetworks } from '../../kit/src/client_networks.ts';
-import type { Authority } from './policy/decide.ts';
+import type { Authority } from './policy/decision.ts';
 
 export interface ConnectionCaps {
   /** Connections with an admitted request. */

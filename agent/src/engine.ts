@@ -6,7 +6,7 @@ import type { CertificateEnd } from './certificate.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Fault } from './faults.ts';
-import type { Authority, Decision, Question, Rules } from './policy/decide.ts';
+import type { Authority, Decision, Question, Rules } from './policy/decision.ts';
 import type { DecisionCounts } from './policy/decision_tally.ts';
 import type { LastUsed } from './policy/last_used.ts';
 import type { Listener, PolicySize } from './policy/policy.ts';

@@ -3,7 +3,9 @@
 import { isIP } from 'node:net';
 import type { Clock } from './clock.ts';
 import type { Explanation } from './engine.ts';
-import { deny, type Question, readHostname } from './policy/decide.ts';
+import { deny } from './policy/decide.ts';
+import type { Question } from './policy/decision.ts';
+import { readHostname } from './policy/destination.ts';
 import type { NameFailure, Resolver } from './resolver.ts';
 
 /** The addresses of a name in one family, or why there are none. */

@@ -1,7 +1,7 @@
 // Starts the engine that the settings name, with the rules that they define.
 import type { Config } from './config.ts';
 import type { Engine, EngineOptions } from './engine.ts';
-import type { Rules } from './policy/decide.ts';
+import type { Rules } from './policy/decision.ts';
 
 /** `probe`: the node's own checks, and their destination. `node`: the id of this node. */
 export function rulesOf(config: Config, probe: Rules['probe'], node: number): Rules {

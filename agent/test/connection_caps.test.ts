@@ -10,7 +10,7 @@ import {
   descriptorLimit,
   mostAccepted,
 } from '../src/connection_caps.ts';
-import type { Authority } from '../src/policy/decide.ts';
+import type { Authority } from '../src/policy/decision.ts';
 import { WaitingConnections } from '../src/squid/agent/waiting.ts';
 import { Census } from '../src/squid/decider/census.ts';
 import { seed } from './histories.ts';

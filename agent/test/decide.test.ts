@@ -5,15 +5,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseNetworks } from '../../kit/src/address.ts';
 import { tries } from '../../test/effort.ts';
-import {
-  type Decision,
-  decide,
-  explainDecision,
-  mayReach,
-  type Rules,
-  readCredentials,
-} from '../src/policy/decide.ts';
+import { decide, explainDecision } from '../src/policy/decide.ts';
+import type { Decision, Rules } from '../src/policy/decision.ts';
 import { allReasons, sentenceOf, statusOf } from '../src/policy/denials.ts';
+import { mayReach } from '../src/policy/destination.ts';
+import { readCredentials } from '../src/policy/identify.ts';
 import { Policy } from '../src/policy/policy.ts';
 import type { ServerValue } from '../src/policy/records.ts';
 import {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { Authority } from '../src/policy/decide.ts';
+import type { Authority } from '../src/policy/decision.ts';
 import { type LastUsed, LastUsedTimes } from '../src/policy/last_used.ts';
 import { DeciderLink, DeciderSilent, type LinkEvents } from '../src/squid/agent/decider_link.ts';
 import { type Opened, readLines } from '../src/squid/protocol.ts';

@@ -12,15 +12,8 @@ import type {
   VpnOffer,
 } from '../src/engine.ts';
 import type { Fault } from '../src/faults.ts';
-import {
-  type Decision,
-  decide,
-  decideWithin,
-  isDrained,
-  type ProxyRequest,
-  type Question,
-  type Rules,
-} from '../src/policy/decide.ts';
+import { decide, decideWithin, isDrained } from '../src/policy/decide.ts';
+import type { Decision, ProxyRequest, Question, Rules } from '../src/policy/decision.ts';
 import { DecisionTally } from '../src/policy/decision_tally.ts';
 import { type LastUsed, LastUsedTimes } from '../src/policy/last_used.ts';
 import type { Listener } from '../src/policy/policy.ts';

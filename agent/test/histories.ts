@@ -3,7 +3,8 @@
 import fc from 'fast-check';
 import { parseNetworks } from '../../kit/src/address.ts';
 import { newSeed } from '../../test/seed.ts';
-import { type ProxyRequest, probeUser, type Rules } from '../src/policy/decide.ts';
+import { probeUser } from '../src/policy/decide.ts';
+import type { ProxyRequest, Rules } from '../src/policy/decision.ts';
 import { Policy } from '../src/policy/policy.ts';
 import type { NodeRecord, ServerValue } from '../src/policy/records.ts';
 import { createSigningKey, signToken } from './node_records.ts';

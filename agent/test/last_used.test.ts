@@ -1,7 +1,7 @@
 // When authlist entries last let somebody in: what is noted of decisions, and how it is reported.
 import { describe, expect, test, vi } from 'vitest';
 import { keptLog } from '../../server/test/harness.ts';
-import type { Authority } from '../src/policy/decide.ts';
+import type { Authority } from '../src/policy/decision.ts';
 import { type LastUsed, LastUsedTimes } from '../src/policy/last_used.ts';
 import { LastUsedReporter } from '../src/usage/last_used_reporter.ts';
 import { HastyClock } from './hasty_clock.ts';

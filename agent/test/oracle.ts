@@ -1,6 +1,6 @@
 // Evaluates requests as docs/node.md says, the slow and plain way: keeps every record that came and
 // searches the pile.
-import type { Allowed, Credentials, ProxyRequest, Rules } from '../src/policy/decide.ts';
+import type { Allowed, Credentials, ProxyRequest, Rules } from '../src/policy/decision.ts';
 import type { Reason } from '../src/policy/denials.ts';
 import type { NodeRecord, PublicKey, ServerValue } from '../src/policy/records.ts';
 import { isOnTheInternet, numberOf } from './special_networks.ts';

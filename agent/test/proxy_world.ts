@@ -16,7 +16,7 @@ import { vi } from 'vitest';
 import { parseNetworks } from '../../kit/src/address.ts';
 import type { Engine, Finished, Traffic } from '../src/engine.ts';
 import type { Fault } from '../src/faults.ts';
-import type { Rules } from '../src/policy/decide.ts';
+import type { Rules } from '../src/policy/decision.ts';
 import type { NodeRecord, ServerValue } from '../src/policy/records.ts';
 import {
   contractRecord,

@@ -4,12 +4,8 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { forOperators } from '../../kit/src/refusal_settings.ts';
 import { answerOf, answerTo, requestOf } from '../src/link/questions.ts';
-import {
-  decideWithin,
-  type ProxyRequest,
-  type Question,
-  type Rules,
-} from '../src/policy/decide.ts';
+import { decideWithin } from '../src/policy/decide.ts';
+import type { ProxyRequest, Question, Rules } from '../src/policy/decision.ts';
 import { allReasons } from '../src/policy/denials.ts';
 import { Policy } from '../src/policy/policy.ts';
 import type { NodeRecord } from '../src/policy/records.ts';

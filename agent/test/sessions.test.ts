@@ -3,7 +3,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { effort, tries } from '../../test/effort.ts';
-import { type Authority, decide, type ProxyRequest } from '../src/policy/decide.ts';
+import { decide } from '../src/policy/decide.ts';
+import type { Authority, ProxyRequest } from '../src/policy/decision.ts';
 import type { Reason } from '../src/policy/denials.ts';
 import { Sessions } from '../src/policy/sessions.ts';
 import { hear, history, moment, noon, request, rules, seed, tell, usual } from './histories.ts';

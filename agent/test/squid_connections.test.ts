@@ -16,7 +16,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
 import type { Traffic } from '../src/engine.ts';
-import type { Authority } from '../src/policy/decide.ts';
+import type { Authority } from '../src/policy/decision.ts';
 import { Sessions } from '../src/policy/sessions.ts';
 import type { TrackedSquid } from '../src/squid/agent/connection.ts';
 import { Connections } from '../src/squid/agent/connections.ts';

@@ -6,7 +6,7 @@ import pino from 'pino';
 import { afterAll, afterEach } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { type Config, readConfig } from '../src/config.ts';
-import type { Rules } from '../src/policy/decide.ts';
+import type { Rules } from '../src/policy/decision.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
 import { startSquid } from '../src/squid/agent/engine.ts';
 import { findSquidUser } from '../src/squid/agent/unix_user.ts';

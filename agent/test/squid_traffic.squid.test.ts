@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Authority } from '../src/policy/decide.ts';
+import type { Authority } from '../src/policy/decision.ts';
 import type { TrackedSquid } from '../src/squid/agent/connection.ts';
 import { Connections } from '../src/squid/agent/connections.ts';
 import { DestroyedSockets } from '../src/squid/agent/destroyed_sockets.ts';

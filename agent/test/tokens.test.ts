@@ -3,7 +3,8 @@
 import { createPublicKey, sign, verify } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { newKeys, Secrets } from '../../server/src/keys/secrets.ts';
+import { newKeys } from '../../server/src/keys/keys_file.ts';
+import { Secrets } from '../../server/src/keys/secrets.ts';
 import { tries } from '../../test/effort.ts';
 import { TokenReader } from '../src/policy/tokens.ts';
 import { createSigningKey, noon, type SigningKey, seed, signToken } from './histories.ts';

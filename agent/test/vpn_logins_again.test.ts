@@ -1,7 +1,7 @@
 // Clients of IKEv1, whose new keys are a login: which session they are taken for.
 import { beforeEach, expect, test } from 'vitest';
 import { parseNetworks } from '../../kit/src/address.ts';
-import type { Allowed } from '../src/policy/decide.ts';
+import type { Allowed } from '../src/policy/decision.ts';
 import { Policy } from '../src/policy/policy.ts';
 import { rangeOf } from '../src/vpn/pool.ts';
 import { type TunnelClient, type VpnSession, VpnSessions } from '../src/vpn/sessions.ts';

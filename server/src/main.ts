@@ -31,7 +31,7 @@ import { Connections } from './http/connections.ts';
 import { tryListeners, urlOf } from './http/listeners.ts';
 import { Install } from './install/install.ts';
 import { startJobs } from './jobs.ts';
-import { loadSecrets } from './keys/secrets.ts';
+import { loadSecrets } from './keys/keys_file.ts';
 import { forgetHolder, reportHeldKeys } from './keys/signing_keys.ts';
 import { ensureNetwork, livesWithKeys } from './network.ts';
 import { AppliedWatch, showNodes } from './nodes/nodes.ts';

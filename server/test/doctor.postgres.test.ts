@@ -25,7 +25,7 @@ import { diskChecks } from '../src/doctor/disk.ts';
 import { outsideChecks } from '../src/doctor/outside.ts';
 import { runningChecks, type SeenNode } from '../src/doctor/running.ts';
 import { backupStates, certificateRenewal } from '../src/doctor/upkeep.ts';
-import { newKeys } from '../src/keys/secrets.ts';
+import { newKeys } from '../src/keys/keys_file.ts';
 import { version } from '../src/values/version.ts';
 import { newCertificate } from './certificate.ts';
 import { CommandLine } from './cli_process.ts';

@@ -20,7 +20,7 @@ import { systemClock } from '../src/clock.ts';
 import { idGap } from '../src/db/history.ts';
 import { openDatabase } from '../src/db/open.ts';
 import { restoreSqlite } from '../src/db/restore.ts';
-import { loadSecrets } from '../src/keys/secrets.ts';
+import { loadSecrets } from '../src/keys/keys_file.ts';
 import { startTestApp } from './harness.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'exitward-durable-'));

@@ -16,7 +16,8 @@ import {
   prepareHashKey,
   renewHashes,
 } from '../src/keys/hash_keys.ts';
-import { addHashKey, loadSecrets, newKeys, Secrets } from '../src/keys/secrets.ts';
+import { addHashKey, loadSecrets, newKeys } from '../src/keys/keys_file.ts';
+import { Secrets } from '../src/keys/secrets.ts';
 import { createDevice, deviceOf } from '../src/sign_in/devices.ts';
 import { CommandLine } from './cli_process.ts';
 import { cookieAt } from './client.ts';

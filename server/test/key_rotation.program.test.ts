@@ -9,7 +9,7 @@ import { bareEnvironment } from '../../test/bare_environment.ts';
 import { deepDescribe } from '../../test/deep_test.ts';
 import { systemClock } from '../src/clock.ts';
 import { openDatabase } from '../src/db/open.ts';
-import { addSigningKey } from '../src/keys/secrets.ts';
+import { addSigningKey } from '../src/keys/keys_file.ts';
 import { activateKey, listSigningKeys, prepareKey, revokeKey } from '../src/keys/signing_keys.ts';
 import { bin, CommandLine, type Outcome, runCommand } from './cli_process.ts';
 import { eachDatabase } from './databases.ts';

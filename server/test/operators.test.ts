@@ -8,7 +8,8 @@ import { systemClock } from '../src/clock.ts';
 import type { Actor, Database } from '../src/db/database.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { openDatabase } from '../src/db/open.ts';
-import { newKeys, Secrets } from '../src/keys/secrets.ts';
+import { newKeys } from '../src/keys/keys_file.ts';
+import { Secrets } from '../src/keys/secrets.ts';
 import { newTokenText } from '../src/keys/token_text.ts';
 import {
   createOperatorToken,

@@ -9,7 +9,7 @@ import type { Environment } from '../../kit/src/settings.ts';
 import { deepTest } from '../../test/deep_test.ts';
 import { systemClock } from '../src/clock.ts';
 import { openDatabase } from '../src/db/open.ts';
-import { newKeys } from '../src/keys/secrets.ts';
+import { newKeys } from '../src/keys/keys_file.ts';
 import { serve } from '../src/main.ts';
 import { eachDatabase } from './databases.ts';
 import { prepareSubject } from './durability.ts';

@@ -15,7 +15,8 @@ import { systemClock } from '../src/clock.ts';
 import { readConfig, readOperatorAccess } from '../src/config.ts';
 import { stoppedDatabase } from '../src/doctor/database.ts';
 import { fileChecks } from '../src/doctor/files.ts';
-import { newKeys, Secrets } from '../src/keys/secrets.ts';
+import { newKeys } from '../src/keys/keys_file.ts';
+import { Secrets } from '../src/keys/secrets.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'exitward-unreadable-'));
 const closed = join(folder, 'closed');

@@ -2,12 +2,8 @@
 // that are only numbers.
 
 import type { Finished, Poll, Stored } from '../../agent/src/engine.ts';
-import {
-  type Decision,
-  decide,
-  type ProxyRequest,
-  type Rules,
-} from '../../agent/src/policy/decide.ts';
+import { decide } from '../../agent/src/policy/decide.ts';
+import type { Decision, ProxyRequest, Rules } from '../../agent/src/policy/decision.ts';
 import { decideLogin } from '../../agent/src/policy/logins.ts';
 import type { Position } from '../../agent/src/policy/records.ts';
 import { Sessions } from '../../agent/src/policy/sessions.ts';

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import type { Stored } from '../../agent/src/engine.ts';
 import { Link } from '../../agent/src/link/link.ts';
-import type { Rules } from '../../agent/src/policy/decide.ts';
+import type { Rules } from '../../agent/src/policy/decision.ts';
 import type { Position } from '../../agent/src/policy/records.ts';
 import { ChangesReader } from '../../agent/src/store/changes_file.ts';
 import { changesPath, listGenerations } from '../../agent/src/store/generations.ts';

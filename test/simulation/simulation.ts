@@ -2,7 +2,7 @@
 // decides, and then all is healed.
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Decision, ProxyRequest, Rules } from '../../agent/src/policy/decide.ts';
+import type { Decision, ProxyRequest, Rules } from '../../agent/src/policy/decision.ts';
 import { requireAccountNamed } from '../../server/src/accounts/accounts.ts';
 import { ApiError } from '../../server/src/errors.ts';
 import { createProxyToken, requireUserNamed } from '../../server/src/users/users.ts';

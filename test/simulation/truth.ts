@@ -1,6 +1,6 @@
 // The records of each revision, as the control plane's tables had them; and whether a node abides
 // by them.
-import type { Decision, Rules } from '../../agent/src/policy/decide.ts';
+import type { Decision, Rules } from '../../agent/src/policy/decision.ts';
 import type { Policy } from '../../agent/src/policy/policy.ts';
 import type { NodeRecord, Position } from '../../agent/src/policy/records.ts';
 import { type Issued, Oracle, type World } from '../../agent/test/oracle.ts';

@@ -2,7 +2,7 @@
 // Kernel and tunnels outlive the engine.
 
 import type { Poll, Stored } from '../../agent/src/engine.ts';
-import type { Allowed, Rules } from '../../agent/src/policy/decide.ts';
+import type { Allowed, Rules } from '../../agent/src/policy/decision.ts';
 import type { Policy } from '../../agent/src/policy/policy.ts';
 import { rangeOf } from '../../agent/src/vpn/pool.ts';
 import { type Tunnel, VpnSessions } from '../../agent/src/vpn/sessions.ts';

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { policyFolder } from '../../agent/src/identity.ts';
-import type { ProxyRequest } from '../../agent/src/policy/decide.ts';
+import type { ProxyRequest } from '../../agent/src/policy/decision.ts';
 import { statusOf } from '../../agent/src/policy/denials.ts';
 import type { NodeRecord } from '../../agent/src/policy/records.ts';
 import { Replica } from '../../agent/src/store/replica.ts';

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { clientNetworks, NetworkTally } from '../../../kit/src/client_networks.ts';
 import type { Own } from '../../../kit/src/owner.ts';
 import { CappedConnections, type ConnectionCaps, mostAccepted } from '../connection_caps.ts';
-import type { Authority } from '../policy/decide.ts';
+import type { Authority } from '../policy/decision.ts';
 import { noticeGone } from './gone.ts';
 
 export class Accepted {

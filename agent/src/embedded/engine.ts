@@ -20,8 +20,10 @@ import { explainDestination, type ResolvedName } from '../explain_destination.ts
 import type { Failure } from '../failures.ts';
 import type { Fault } from '../faults.ts';
 import { readOutgoingPorts } from '../outgoing_ports.ts';
-import { decideWithin, isDrained, mayReach, type Question } from '../policy/decide.ts';
+import { decideWithin, isDrained } from '../policy/decide.ts';
+import type { Question } from '../policy/decision.ts';
 import { DecisionTally } from '../policy/decision_tally.ts';
+import { mayReach } from '../policy/destination.ts';
 import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
 import type { Listener } from '../policy/policy.ts';
 import type { Position } from '../policy/records.ts';

@@ -5,13 +5,8 @@ import { whyConfined } from '../../../kit/src/address.ts';
 import type { Engine, Explanation } from '../engine.ts';
 import { sentenceOfFailure, statusOfFailure } from '../failures.ts';
 import type { ExitCheck } from '../health/health.ts';
-import {
-  type Authority,
-  explainDecision,
-  type ProxyRequest,
-  type Question,
-  type VpnLogin,
-} from '../policy/decide.ts';
+import { explainDecision } from '../policy/decide.ts';
+import type { Authority, ProxyRequest, Question, VpnLogin } from '../policy/decision.ts';
 import type { LoginQuestion, QuestionValue } from '../policy/records.ts';
 
 /** The body of POST /node/answers. */

@@ -1,5 +1,5 @@
 // Counts decisions by outcome and by duration, in plain numbers, since this runs for every request.
-import type { Authority } from './decide.ts';
+import type { Authority } from './decision.ts';
 import { allReasons, type Reason } from './denials.ts';
 
 /** The authority that let the connection in, or the reason for the denial. */

@@ -1,6 +1,6 @@
 // When each authlist entry last let a connection in, to the minute. Noted at every decision, and
 // held until it is reported.
-import type { Authority } from './decide.ts';
+import type { Authority } from './decision.ts';
 
 export interface LastUsed {
   account: number;

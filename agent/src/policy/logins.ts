@@ -1,17 +1,9 @@
 // The decision on logins to a VPN, by the same records and for the same reasons as for a proxy.
 import { readLogin, vpnPassword } from '../../../kit/src/vpn_password.ts';
-import {
-  type Decision,
-  deny,
-  faultOf,
-  identifyByClaims,
-  identifyByToken,
-  isDrained,
-  type Principal,
-  type Rules,
-  type VpnLogin,
-} from './decide.ts';
+import { deny, isDrained } from './decide.ts';
+import type { Decision, Rules, VpnLogin } from './decision.ts';
 import type { Reason } from './denials.ts';
+import { faultOf, identifyByClaims, identifyByToken, type Principal } from './identify.ts';
 import { folded, type Policy } from './policy.ts';
 
 /**

@@ -1,6 +1,8 @@
 // The open connections, each with the authority that let it in, so that those no longer allowed can
 // be closed.
-import { type Authority, type Rules, revocationOf } from './decide.ts';
+
+import { revocationOf } from './decide.ts';
+import type { Authority, Rules } from './decision.ts';
 import type { Reason } from './denials.ts';
 import type { Policy } from './policy.ts';
 

@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 import type { Config } from '../config.ts';
 import type { ConnectionCaps } from '../connection_caps.ts';
-import type { Authority, Decision, Question, Rules } from '../policy/decide.ts';
+import type { Authority, Decision, Question, Rules } from '../policy/decision.ts';
 import type { DecisionCounts } from '../policy/decision_tally.ts';
 import type { LastUsed } from '../policy/last_used.ts';
 import type { Listener, PolicySize } from '../policy/policy.ts';

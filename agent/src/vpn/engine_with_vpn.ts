@@ -10,7 +10,7 @@ import type {
   VpnOffer,
 } from '../engine.ts';
 import type { Fault } from '../faults.ts';
-import type { Question } from '../policy/decide.ts';
+import type { Question } from '../policy/decision.ts';
 import { DecisionTally } from '../policy/decision_tally.ts';
 import type { Position } from '../policy/records.ts';
 import type { Vpn } from './vpn.ts';

@@ -11,7 +11,7 @@ import type { Config } from '../config.ts';
 import type { Explanation, OpenConnection, Poll, Stored, VpnOffer } from '../engine.ts';
 import type { Fault } from '../faults.ts';
 import { nft } from '../firewall.ts';
-import type { Rules, VpnLogin } from '../policy/decide.ts';
+import type { Rules, VpnLogin } from '../policy/decision.ts';
 import { type DecisionCounts, DecisionTally } from '../policy/decision_tally.ts';
 import { sentenceOf } from '../policy/denials.ts';
 import { decideLogin } from '../policy/logins.ts';

@@ -1,7 +1,7 @@
 // The scene of a scenario: a node, an origin, and clients of one family.
 import { expect } from 'vitest';
 import type { Engine } from '../../src/engine.ts';
-import type { Rules } from '../../src/policy/decide.ts';
+import type { Rules } from '../../src/policy/decision.ts';
 import { bodyOf, type Reason, statusOf } from '../../src/policy/denials.ts';
 import type { NodeRecord } from '../../src/policy/records.ts';
 import * as t from '../proxy_world.ts';

@@ -7,12 +7,11 @@ import { type ErasedAdder, isAddedBy } from '../lists/notes.ts';
 import {
   forgetKeptOf,
   type Removed,
-  type Restored,
   recordRemoval,
   removalGone,
   requireRemoval,
-  restore,
 } from '../lists/removals.ts';
+import { type Restored, restore } from '../lists/undo.ts';
 import {
   type AuthlistRules,
   expiredAtOnce,

@@ -3,7 +3,7 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 import { fullDiskFault } from '../bounds/full_disk.ts';
 import { systemClock } from '../clock.ts';
 import { openDatabase } from '../db/open.ts';
-import { loadSecrets } from '../keys/secrets.ts';
+import { loadSecrets } from '../keys/keys_file.ts';
 import { manifestOf, readManifest, writeManifest } from './folder.ts';
 import { verifyBackup } from './verify.ts';
 

@@ -15,7 +15,7 @@ import type { Actor, Database, Transaction } from '../db/database.ts';
 import { conflict } from '../errors.ts';
 import { activateHashKey, hashesToRenew, listHashKeys, prepareHashKey } from '../keys/hash_keys.ts';
 import { openKeys, sealKeys } from '../keys/keys_backup.ts';
-import { addHashKey, addSigningKey, loadSecrets, readSecrets } from '../keys/secrets.ts';
+import { addHashKey, addSigningKey, loadSecrets, readSecrets } from '../keys/keys_file.ts';
 import {
   activateKey,
   findPrepared,

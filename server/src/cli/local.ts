@@ -10,7 +10,7 @@ import type { Environment } from '../../../kit/src/settings.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
 import { migrate as migrateDatabase, schemaVersion } from '../db/migrate.ts';
-import { loadSecrets } from '../keys/secrets.ts';
+import { loadSecrets } from '../keys/keys_file.ts';
 import { command } from './command.ts';
 import { withDatabase } from './storage.ts';
 

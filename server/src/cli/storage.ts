@@ -9,7 +9,8 @@ import { schemaIsCurrent, schemaVersion } from '../db/migrate.ts';
 import { openDatabase } from '../db/open.ts';
 import { sqliteFile } from '../doctor/disk.ts';
 import { installation } from '../install/installation.ts';
-import { loadSecrets, type Secrets } from '../keys/secrets.ts';
+import { loadSecrets } from '../keys/keys_file.ts';
+import type { Secrets } from '../keys/secrets.ts';
 import { listSigningKeys } from '../keys/signing_keys.ts';
 import { keyIdOf } from '../network.ts';
 

@@ -1,5 +1,5 @@
-// The keys of this network, stored in a file next to the database and never in it: sealing,
-// hashing, signing.
+// The keys of the network at work: they seal, hash, sign, veil, and derive keys for the VPN. They
+// come from a file (keys_file.ts) and are never in the database.
 import {
   createCipheriv,
   createDecipheriv,
@@ -8,17 +8,15 @@ import {
   createPrivateKey,
   createPublicKey,
   createSecretKey,
-  generateKeyPairSync,
   type KeyObject,
   randomBytes,
   sign,
   verify,
 } from 'node:crypto';
-import { createDurably, removeUnfinished, replaceDurably } from '../../../kit/src/durable.ts';
-import { OpenToOthers, readPrivate } from '../../../kit/src/private_files.ts';
 import { unavailable } from '../errors.ts';
 
-interface KeysFile {
+/** The content of the keys file. Each key is in base64url. */
+export interface KeysFile {
   seal: string;
   hash: string;
   /** Further hashing keys, each applied on top of the hashes of the older ones. */
@@ -132,7 +130,7 @@ export class Secrets {
    */
   useHashKeys(ids: readonly string[]): boolean {
     const hasIds = () => ids.every((id, at) => this.hashKeyIds()[at] === id);
-    if (!hasIds()) this.#readAnew();
+    if (!hasIds()) this.#readAgain();
     if (!hasIds()) return false;
     this.#hashKeysInUse = ids.length + 1;
     return true;
@@ -237,10 +235,10 @@ export class Secrets {
   /** Reads the file again when one of these keys is missing: it may have been added. */
   rereadFor(names: readonly string[]): void {
     const held = this.heldKeys();
-    if (!names.every((name) => held.includes(name))) this.#readAnew();
+    if (!names.every((name) => held.includes(name))) this.#readAgain();
   }
 
-  #readAnew(): void {
+  #readAgain(): void {
     try {
       const file = this.#reread();
       if (new Secrets(file).key_id !== this.key_id) return;
@@ -287,123 +285,4 @@ function signingKeysOf(file: KeysFile): SigningKey[] {
     const verifying = createPublicKey(key);
     return { kid, key, verifying, public_key: verifying.export({ format: 'jwk' }).x as string };
   });
-}
-
-/** New random keys. */
-export function newKeys(): KeysFile {
-  return {
-    seal: newKey(),
-    hash: newKey(),
-    signing: [newSigningKey()],
-  };
-}
-
-const newKey = () => randomBytes(32).toString('base64url');
-
-function newSigningKey(): KeysFile['signing'][number] {
-  const { privateKey } = generateKeyPairSync('ed25519');
-  return {
-    kid: randomBytes(4).toString('hex'),
-    private_key: privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64url'),
-  };
-}
-
-/**
- * Adds a signing key to the file, before the others: programs without rotation sign with the last
- * one. Removes the keys in `removedKids`. If an interrupted call has added a key that is not in
- * `knownKids`, that one is used. Returns the keys as they are in the file then. Errors: as
- * `loadSecrets`, and when the file cannot be written.
- */
-export function addSigningKey(
-  path: string,
-  knownKids: readonly string[],
-  removedKids: readonly string[],
-  mounted?: string,
-): { secrets: Secrets; kid: string } {
-  const file = JSON.parse(readPrivate(path, { mounted })) as KeysFile;
-  const staying = file.signing.filter(({ kid }) => !removedKids.includes(kid));
-  const added = staying.find(({ kid }) => !knownKids.includes(kid));
-  const next = added ?? newSigningKey();
-  const signing = added ? staying : [next, ...staying];
-  return { secrets: replaceKeys(path, { ...file, signing }), kid: next.kid };
-}
-
-/**
- * Adds a hashing key to the file, after the `knownCount` that the database knows; a key that an
- * interrupted call has added is used. Returns it with its number. Errors: as `addSigningKey`.
- */
-export function addHashKey(
-  path: string,
-  knownCount: number,
-  mounted?: string,
-): { number: number; id: string } {
-  const file = JSON.parse(readPrivate(path, { mounted })) as KeysFile;
-  const all = file.hash_next ?? [];
-  const hash_next = all.length > knownCount ? all : [...all, newKey()];
-  const id = replaceKeys(path, { ...file, hash_next }).hashKeyIds()[knownCount];
-  if (id === undefined)
-    throw new Error(`The keys file ${path} lacks a hashing key that is in use.`);
-  return { number: knownCount + 2, id };
-}
-
-function replaceKeys(path: string, file: KeysFile): Secrets {
-  const text = `${JSON.stringify(file, null, 2)}\n`;
-  try {
-    replaceDurably(path, text);
-  } catch (error) {
-    throw new Error(
-      `The keys file ${path} cannot be written (${(error as NodeJS.ErrnoException).code}).`,
-      { cause: error },
-    );
-  }
-  return readSecrets(text, path);
-}
-
-/**
- * Reads the keys, or creates them (mode 0600) where there are none yet, unless a database depends
- * on them (`mustExist`). `mounted`: the folder in which a container gets its secrets.
- * Errors: a plain Error with one sentence; it never contains the file's content.
- */
-export function loadSecrets(path: string, mustExist: boolean, mounted?: string): Secrets {
-  let text: string;
-  try {
-    text = readPrivate(path, { mounted });
-    removeUnfinished(path);
-  } catch (error) {
-    if (error instanceof OpenToOthers) throw error;
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOENT') throw new Error(`The keys file ${path} cannot be read (${code}).`);
-    if (mustExist) {
-      throw new Error(
-        `There is no keys file ${path}, and this database was used with one; restore it by "exitward keys restore" from your backup of the keys, or set EXITWARD_KEYS_FILE.`,
-      );
-    }
-    text = makeKeysFile(path);
-  }
-  return readSecrets(text, path, () => JSON.parse(readPrivate(path, { mounted })) as KeysFile);
-}
-
-/** The keys in a file's text. Errors: as above, when they are damaged. */
-export function readSecrets(text: string, path: string, reread?: () => KeysFile): Secrets {
-  try {
-    return new Secrets(JSON.parse(text) as KeysFile, reread);
-  } catch {
-    throw new Error(
-      `The keys file ${path} is damaged; move it away and restore it by "exitward keys restore".`,
-    );
-  }
-}
-
-function makeKeysFile(path: string): string {
-  const text = `${JSON.stringify(newKeys(), null, 2)}\n`;
-  try {
-    const isOurs = createDurably(path, text);
-    removeUnfinished(path);
-    return isOurs ? text : readPrivate(path);
-  } catch (error) {
-    throw new Error(
-      `The keys file ${path} cannot be written (${(error as NodeJS.ErrnoException).code}).`,
-      { cause: error },
-    );
-  }
 }

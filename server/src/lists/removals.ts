@@ -1,20 +1,16 @@
-// Removals: entries that were removed together, all of a list or a selection, and kept for seven
-// days for an undo.
+// Removals: entries that were removed together, all of a list or a selection. For seven days an
+// undo can bring them back (undo.ts).
 //
 // Selected entries are kept here. The rows of a whole list stay where they are: a removal takes
 // their batches (batches.ts), so it is as short for a long list as for a short one. An entry whose
 // address is listed again gives way, and is kept here.
-import { setImmediate } from 'node:timers/promises';
-import type { HourlyCap } from '../bounds/hourly.ts';
 import { audit } from '../changes/audit.ts';
-import { countHeld, heldCount, nextId, recordChange } from '../changes/changes.ts';
+import { countHeld, nextId, recordChange } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
-import { slice } from '../db/slices.ts';
 import { conflict } from '../errors.ts';
 import {
   type Batch,
   batchesOf,
-  type Counted,
   closeBatches,
   countIn,
   endRemoval,
@@ -40,12 +36,6 @@ export interface Removed {
   entries: number;
 }
 
-/** The outcome of an undo. */
-export interface Restored {
-  restored: number;
-  left_out: number;
-}
-
 const keptSeconds = 7 * 86_400;
 /** How many removals of a list can be undone: the next one makes the oldest final. */
 const maxUndoable = 20;
@@ -55,7 +45,7 @@ const maxBatches = 100;
 const maxKept = 200;
 
 /** The words for each list: in the log of changes, in the audit log, and in a message. */
-const words = {
+export const words = {
   authlist: {
     cleared: 'authlist_cleared',
     entry: 'authlist',
@@ -131,7 +121,11 @@ async function keepNewest(
 }
 
 /** Makes a removal final: entries that have not come back by now never do. */
-async function forget(tx: Transaction, account_id: number, removal_id: number): Promise<void> {
+export async function forget(
+  tx: Transaction,
+  account_id: number,
+  removal_id: number,
+): Promise<void> {
   await endRemoval(tx, account_id, removal_id);
   const key = [account_id, removal_id];
   await tx.run('delete from removals where account_id = $1 and removal_id = $2', key);
@@ -234,72 +228,6 @@ export async function forgetKeptOf(tx: Transaction, erased: ErasedAdder): Promis
       [account_id, removal_id, id, text],
     );
   }
-}
-
-/** An undo, by the rules of its list. */
-interface Undo<Row> {
-  /** The rows of the removal's batches. */
-  counted: Counted;
-  /** The kept entries that come back. */
-  back: readonly Row[];
-  /** How many entries the list may have, and how many of those counted on it have expired. */
-  maxEntries: number;
-  expired?: number;
-  /** How many entries an account may bring back. */
-  restored: HourlyCap | undefined;
-  /** Removes what is in the way of an entry that comes back. */
-  makeRoom: () => Promise<void>;
-  putBack: (tx: Transaction, rows: Array<Row & { revision: number }>) => Promise<void>;
-}
-
-/**
- * Undoes a removal: its batches and kept entries are on the list again. That is one change, or one
- * for each selected entry. If nothing comes back, its rows stay off the list for good. Errors: 409
- * when the list has no room for all. Nothing is written before that, so a refusal doesn't disturb
- * other actions of the group.
- */
-export async function restore<Row extends { id: number; server_id?: number }>(
-  tx: Transaction,
-  account_id: number,
-  { list, removal_id, entries, chosen }: KeptRemoval<Row>,
-  { counted, back, maxEntries, expired = 0, restored: cap, makeRoom, putBack }: Undo<Row>,
-): Promise<Restored> {
-  const restored = counted.shown + back.length;
-  const held = (await heldCount(tx, account_id, list)) - expired;
-  if (restored > 0 && held + restored > maxEntries) {
-    throw conflict(
-      `The list holds ${held} entries, and ${restored} would come back: an account may have ${maxEntries}; remove some first.`,
-      { code: 'list_full' },
-    );
-  }
-  await makeRoom();
-  const { entry: kind } = words[list];
-  let revision = 0;
-  if (restored > 0 && chosen === 0) {
-    revision = await recordChange(tx, { kind, account_id });
-    await endRemoval(tx, account_id, removal_id, revision);
-  }
-  await forget(tx, account_id, removal_id);
-  const batches = await batchesOf(tx, account_id, list);
-  for (let at = 0; at < back.length; at += slice) {
-    const placed: Array<Row & { revision: number }> = [];
-    for (const row of back.slice(at, at + slice)) {
-      // A later removal may have taken the batch of the old id.
-      const isOff = batches.find(({ up_to }) => row.id <= up_to)?.removal_id !== null;
-      const id = isOff ? await nextId(tx, account_id, list) : row.id;
-      const change = { kind, account_id, server_id: row.server_id ?? null, record_id: id };
-      if (chosen === 1) revision = await recordChange(tx, change);
-      placed.push({ ...row, id, revision });
-    }
-    await putBack(tx, placed);
-    await setImmediate();
-  }
-  if (restored > 0) await countHeld(tx, account_id, list, counted.rows + back.length);
-  cap?.count(tx, account_id, restored);
-  const outcome = { restored, left_out: Math.max(0, entries - restored) };
-  const after = { removal_id, ...outcome };
-  await audit(tx, { account_id, action: `${kind}.restore`, target: list, after });
-  return outcome;
 }
 
 /** Makes old removals final, and forgets their kept entries, a batch at a time. */

@@ -4,13 +4,8 @@ import type { Transaction } from '../db/database.ts';
 import { slice } from '../db/slices.ts';
 import { countIn, purgeBatches } from '../lists/batches.ts';
 import { type ErasedAdder, isAddedBy } from '../lists/notes.ts';
-import {
-  type Removed,
-  type Restored,
-  recordRemoval,
-  requireRemoval,
-  restore,
-} from '../lists/removals.ts';
+import { type Removed, recordRemoval, requireRemoval } from '../lists/removals.ts';
+import { type Restored, restore } from '../lists/undo.ts';
 import { giveWay, type OverrideRules, retentionSeconds } from './entries.ts';
 import * as store from './store.ts';
 

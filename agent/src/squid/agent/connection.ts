@@ -26,7 +26,7 @@
 // Bytes counted ahead are set off against the connection's own line, the next of its name
 // (docs/decisions/0033).
 import type { Traffic } from '../../engine.ts';
-import type { Authority } from '../../policy/decide.ts';
+import type { Authority } from '../../policy/decision.ts';
 import type { Opened } from '../protocol.ts';
 import type { Socket } from '../sockets.ts';
 import type { MeterLog } from './meter_log.ts';

@@ -1,7 +1,7 @@
 // The client connections of this node's Squids: all that the agent knows of each, from its first
 // request to its last byte.
 import type { Finished, Poll, Stored, Traffic } from '../../engine.ts';
-import type { Authority } from '../../policy/decide.ts';
+import type { Authority } from '../../policy/decision.ts';
 import type { Opened } from '../protocol.ts';
 import { boot, type Socket } from '../sockets.ts';
 import { Claims } from './claims.ts';

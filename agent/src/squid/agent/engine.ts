@@ -15,7 +15,8 @@ import type {
 } from '../../engine.ts';
 import { explainDestination } from '../../explain_destination.ts';
 import { type Fault, faultsOf } from '../../faults.ts';
-import { decideWithin, isDrained, type Question } from '../../policy/decide.ts';
+import { decideWithin, isDrained } from '../../policy/decide.ts';
+import type { Question } from '../../policy/decision.ts';
 import type { LastUsed } from '../../policy/last_used.ts';
 import { type Listener, Policy } from '../../policy/policy.ts';
 import type { Position } from '../../policy/records.ts';

@@ -3,7 +3,7 @@
 // a cap comes near.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CappedConnections, type ConnectionCaps } from '../../connection_caps.ts';
-import type { Authority } from '../../policy/decide.ts';
+import type { Authority } from '../../policy/decision.ts';
 
 /** The pause between lists, in durations of the last one, since a list keeps a core busy. */
 const restsPerList = 10;

@@ -15,7 +15,7 @@
 //
 // A list may be older than a connection: one that is missing from it is over only if it was let in
 // before the previous list. A renewed one that is missing may have come back under the same name.
-import type { Authority } from '../../policy/decide.ts';
+import type { Authority } from '../../policy/decision.ts';
 import type { Sessions } from '../../policy/sessions.ts';
 import type { ListChange, Opened } from '../protocol.ts';
 

@@ -1,8 +1,11 @@
 // Decides the requests that Squid asks about, one line each. It runs for every request, so it does
 // nothing unnecessary.
-import { decide, type ProxyRequest, type Rules, readCredentials } from '../../policy/decide.ts';
+
+import { decide } from '../../policy/decide.ts';
+import type { ProxyRequest, Rules } from '../../policy/decision.ts';
 import type { DecisionTally } from '../../policy/decision_tally.ts';
 import type { Reason } from '../../policy/denials.ts';
+import { readCredentials } from '../../policy/identify.ts';
 import type { LastUsedTimes } from '../../policy/last_used.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { connectionName } from '../sockets.ts';
