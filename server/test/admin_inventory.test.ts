@@ -453,6 +453,11 @@ eachDatabase((database) => {
     expect(xml.status).toBe(400);
     const elsewhere = await t.operator.post('/accounts', 'a,b', { 'content-type': 'text/csv' });
     expect(elsewhere.body.message).toBe('Content-Type: expected application/json.');
+    const text = await t.operator.post('/inventory', 'a,b', { 'content-type': 'text/plain' });
+    expect([text.status, text.body.message]).toEqual([
+      400,
+      'Content-Type: expected application/json or text/csv.',
+    ]);
   });
 
   test('a large network goes through in one piece; more than 8 MiB does not', async () => {

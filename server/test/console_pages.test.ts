@@ -56,6 +56,10 @@ test('a browser that asks for a page without # is led to it; programs and paths 
   try {
     expect(await answerOf('/servers?days=7', html)).toEqual([302, '/#/servers?days=7']);
     expect(await answerOf('//other.example/x', html)).toEqual([302, '/#//other.example/x']);
+    expect(await answerOf('/console', html)).toEqual([302, '/']);
+    expect(await answerOf('/console/', html)).toEqual([302, '/']);
+    expect(await answerOf('/docs/', html)).toEqual([302, '/docs']);
+    expect(await answerOf('/console', '*/*')).toEqual([200, null]);
     expect(await answerOf('/servers', '*/*')).toEqual([404, null]);
     expect(await answerOf('/servers', html, 'POST')).toEqual([404, null]);
     expect(await answerOf('/docs/none', html)).toEqual([404, null]);

@@ -47,12 +47,23 @@ const safety = {
 /** Browsers use only TLS with this host for a year. Sent if TLS is ours, else by the proxy. */
 const tlsAlone = { 'strict-transport-security': 'max-age=31536000' };
 
+/** Addresses that people type, and the page that they mean. */
+const guessed = new Map([
+  ['/console', '/'],
+  ['/console/', '/'],
+  ['/docs/', '/docs'],
+]);
+
 /** Serves the console, if this installation contains it. */
 export function pageRoutes(app: FastifyInstance, { config }: Context): void {
   const headers = config.tls ? { ...safety, ...tlsAlone } : safety;
   const names = builtFiles();
   const fileOf = (name: string) =>
     new StaticFile(join(folder, name), { ...headers, ...ownHeaders(name) });
+  app.addHook('onRequest', async (request, reply) => {
+    const page = guessed.get(request.raw.url as string);
+    if (page !== undefined && wantsPage(request)) return reply.redirect(page);
+  });
   // One route for all of them: they would be a third of all routes and of their start-up time.
   const assets = new Map(names.filter(isAsset).map((name) => [name, fileOf(name)]));
   app.get<{ Params: { name: string } }>('/assets/:name', async (request, reply) => {
@@ -81,12 +92,15 @@ const audiences = ['/v0', '/admin', '/console', '/node', '/docs', '/assets'];
  * other clients, and where there is no console.
  */
 export function pageMeant(request: FastifyRequest): string | undefined {
-  const isPage = request.headers.accept?.includes('text/html') && request.method === 'GET';
   const isOther = audiences.some((prefix) => isUnder(prefix, request));
-  return isPage && !isOther && existsSync(join(folder, 'index.html'))
+  return wantsPage(request) && !isOther && existsSync(join(folder, 'index.html'))
     ? `/#${request.raw.url}`
     : undefined;
 }
+
+/** Whether a browser asks, to show what it gets. */
+const wantsPage = ({ headers, method }: FastifyRequest) =>
+  method === 'GET' && headers.accept?.includes('text/html');
 
 const isAsset = (name: string) => name.startsWith('assets/');
 

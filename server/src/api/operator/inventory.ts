@@ -1,5 +1,5 @@
 // /admin/inventory: the whole network as one JSON or CSV document, imported all or nothing.
-import type { FastifyInstance, FastifySchema } from 'fastify';
+import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
@@ -94,10 +94,16 @@ export function inventoryRoutes(app: FastifyInstance, ctx: Context): void {
       reply.type(csvType).send(inventoryCsv(await ctx.db.snapshot(writtenInventory))),
   });
 
+  const isInventory = ({ routeOptions }: FastifyRequest) => routeOptions.url === path;
+  const otherType = (request: FastifyRequest) =>
+    badRequest(
+      `Content-Type: expected application/json${isInventory(request) ? ' or text/csv' : ''}.`,
+    );
   app.addContentTypeParser('text/csv', { parseAs: 'buffer' }, (request, body, done) => {
-    if (request.routeOptions.url === path) done(null, body);
-    else done(badRequest('Content-Type: expected application/json.'), undefined);
+    if (isInventory(request)) done(null, body);
+    else done(otherType(request), undefined);
   });
+  app.addContentTypeParser('*', (request, _body, done) => done(otherType(request), undefined));
 
   app.post<{ Querystring: Static<typeof Query> }>(
     path,
