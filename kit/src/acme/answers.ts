@@ -130,8 +130,8 @@ export class Answers {
       },
       (socket) => socket.destroy(),
     );
-    // A failed handshake matters only to its client.
-    return server.on('tlsClientError', () => {});
+    // A failed handshake matters only to its client; Node leaves the connection of a late one open.
+    return server.on('tlsClientError', (_, socket) => socket.destroy());
   }
 }
 
