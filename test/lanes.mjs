@@ -56,21 +56,6 @@ export const kinds = {
   },
   attack: { lane: 'attacks', what: 'hostile clients, nodes and origins' },
   program: { lane: 'programs', what: 'the programs as people start them, each a process' },
-  e2e: { lane: 'browser', what: 'Chromium', ...chromium },
-  squid: { lane: 'engine', what: 'Squid, in network namespaces', isAlone: true, ...squid },
-  network: {
-    lane: 'deaths',
-    what: 'the whole system as processes and machines: killed, cut off, revoked, counted',
-    isAlone: true,
-    ...squid,
-  },
-  death: {
-    lane: 'deaths',
-    what: 'a process or a disk that dies, is full or loses power',
-    programs: ['cc'],
-    packages: ['gcc', 'libc6-dev'],
-    isAlone: true,
-  },
   vpn: {
     lane: 'vpn',
     what: 'strongSwan on both sides, in network namespaces',
@@ -79,6 +64,21 @@ export const kinds = {
       ...[...squid.packages, ...strongSwan.packages],
       ...['kmod', 'network-manager', 'ppp', 'python3', 'xl2tpd'],
     ],
+    isAlone: true,
+  },
+  network: {
+    lane: 'deaths',
+    what: 'the whole system as processes and machines: killed, cut off, revoked, counted',
+    isAlone: true,
+    ...squid,
+  },
+  e2e: { lane: 'browser', what: 'Chromium', ...chromium },
+  squid: { lane: 'engine', what: 'Squid, in network namespaces', isAlone: true, ...squid },
+  death: {
+    lane: 'deaths',
+    what: 'a process or a disk that dies, is full or loses power',
+    programs: ['cc'],
+    packages: ['gcc', 'libc6-dev'],
     isAlone: true,
   },
   foreign: {

@@ -17,7 +17,7 @@ import { Random } from './random.ts';
 import { ServerProcess } from './server_process.ts';
 import { until } from './waiting.ts';
 
-const cycles = tries(50, { setting: 'EXITWARD_TEST_KILL_CYCLES' });
+const cycles = tries(50, { setting: 'EXITWARD_TEST_KILL_CYCLES', atLeast: 3 });
 /** Killing our process says less about PostgreSQL, whose commits are in another one. */
 const cyclesOf = { SQLite: cycles, PostgreSQL: Math.ceil(cycles * 0.3) };
 const controlTries = 40;

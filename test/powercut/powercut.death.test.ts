@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Random } from '../../server/test/random.ts';
+import { deepTest } from '../deep_test.ts';
 import { tries } from '../effort.ts';
 import { agentFaults } from './agent_check.ts';
 import { type AgentMark, agentLives } from './agent_life.ts';
@@ -14,7 +15,7 @@ import { serverFaults } from './server_check.ts';
 import { type ServerMark, serverLives } from './server_life.ts';
 import { type Call, marksOf, recordTrace, withoutRewrites, withoutSync } from './trace.ts';
 
-const cuts = tries(60, { setting: 'EXITWARD_TEST_POWER_CUTS' });
+const cuts = tries(60, { setting: 'EXITWARD_TEST_POWER_CUTS', atLeast: 3 });
 const controlTries = 60;
 
 type Check<Mark> = (folder: string, marks: Mark[]) => Promise<string[]>;
@@ -66,7 +67,7 @@ function lives<Mark>(
     });
 
     for (const [what, without, of, cutsOf] of controls[name]) {
-      test(`control: ${what} is seen`, { timeout: 600_000 }, async () => {
+      deepTest(`control: ${what} is seen`, { timeout: 600_000 }, async () => {
         const trace = without(recorded, (path) => of.test(path));
         const places = cutsOf(trace);
         const faults: string[] = [];
