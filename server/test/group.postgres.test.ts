@@ -182,6 +182,75 @@ eachDatabase((database) => {
     });
   });
 
+  describe('rows that the actions of one group insert', () => {
+    const add = (name: string) => async (tx: Transaction) => {
+      if (!(await tx.insert('marks', { name, at: tx.now }))) throw conflict('taken');
+    };
+    // On SQLite, where a statement is no round trip, each is inserted at once.
+    const statement = database.name === 'PostgreSQL' ? 'cmin::text' : '1';
+
+    it('are inserted by one statement where it is a round trip, ahead of what may read them', async () => {
+      await clear();
+      // A row that was refused lately has others inserted at once.
+      t.clock.advance(2);
+      const seen: unknown[] = [];
+      const settled = await together(
+        ...['one', 'two', 'three'].map(add),
+        async (tx) => seen.push(...(await tx.all('select name from marks'))),
+        async (tx) => seen.push(await tx.run("update marks set at = at + 0 where name = 'none'")),
+      );
+      expect(statusesOf(settled)).toEqual(Array(5).fill('fulfilled'));
+      expect(seen).toHaveLength(4);
+      const [made] = await t.running.ctx.db.all(
+        `select count(*) as made, count(distinct ${statement}) as statements from marks`,
+      );
+      expect(made).toEqual({ made: 3, statements: 1 });
+    });
+
+    it('give each action the truth about its own, whichever of them is refused', async () => {
+      await clear();
+      t.clock.advance(2);
+      const runs: string[] = [];
+      const seen: number[] = [];
+      const noted = (name: string) => (tx: Transaction) => {
+        runs.push(name);
+        return add(name)(tx);
+      };
+      const settled = await together(
+        noted('one'),
+        noted('two'),
+        noted('one'),
+        async (tx) => seen.push((await tx.all('select name from marks')).length),
+        (tx) => tx.run("delete from marks where name = 'two'"),
+        noted('two'),
+        noted('three'),
+      );
+      expect(statusesOf(settled).map((status) => status === 'fulfilled')).toEqual([
+        ...[true, true, false, true, true, true, true],
+      ]);
+      expect((settled[2] as PromiseRejectedResult).reason).toMatchObject({ status: 409 });
+      expect(seen.at(-1)).toBe(2);
+      expect(await marks()).toEqual(['one', 'three', 'two']);
+      expect(runs.filter((name) => name === 'three').length).toBeLessThanOrEqual(2);
+    });
+
+    it('fail alone when the database cannot take them', async () => {
+      await clear();
+      t.clock.advance(2);
+      const settled = await together(
+        add('one'),
+        (tx) => tx.insert('marks', { no_such_column: 1 }),
+        async (tx) => {
+          // An action that goes on after an error takes the others with it to another try.
+          await tx.all('select name from marks').catch(() => {});
+        },
+        add('four'),
+      );
+      expect(statusesOf(settled)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
+      expect(await marks()).toEqual(['four', 'one']);
+    });
+  });
+
   it('each action sees what those before it in its group changed of the account and its users', async () => {
     const { account } = await t.account('seen');
     const rules = { addresses: 'any', max_authlist_entries: 100 } as const;

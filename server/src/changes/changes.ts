@@ -134,10 +134,20 @@ class ChangeGroup {
   }
 }
 
+/** The revision before the group, and the numbers that no id may have. */
+function networkInGroup(tx: Transaction): Promise<{ revision: number; id_floor: number }> {
+  return tx.group.share('network', async () => {
+    const row = await tx.one<{ revision: number; id_floor: number }>(
+      'select revision, id_floor from network',
+    );
+    return row ?? { revision: 0, id_floor: 0 };
+  });
+}
+
 function changeGroupOf(tx: Transaction): Promise<ChangeGroup> {
   return tx.group.share('changes', async () => {
-    const row = await tx.one<{ revision: number }>('select revision from network');
-    const group = new ChangeGroup(row?.revision ?? 0);
+    const { revision } = await networkInGroup(tx);
+    const group = new ChangeGroup(revision);
     tx.group.beforeCommit((last) => group.write(last));
     return group;
   });
@@ -181,29 +191,56 @@ export async function bumpUsage(tx: Transaction, account_id: number): Promise<vo
   (await changeGroupOf(tx)).bump(account_id, ['usage'], false);
 }
 
-/**
- * A number stored per account (0: the network) and name; written once per group, however often it
- * changed.
- */
-async function counterOf(tx: Transaction, account_id: number, list: string) {
-  const counters = await tx.group.share('counters', async () => {
-    const used = new Map<string, { account_id: number; list: string; last: number }>();
-    tx.group.beforeCommit((last) =>
-      last.insertMany(
-        'counters',
-        Array.from(used.values(), (counter) => ({ ...counter })),
-        'on conflict (account_id, list) do update set last = excluded.last',
-      ),
-    );
-    return used;
-  });
-  const key = `${account_id} ${list}`;
-  let counter = counters.get(key);
-  if (!counter) {
-    counter = { account_id, list, last: await lastId(tx, account_id, list) };
-    counters.set(key, counter);
+interface Counter {
+  account_id: number;
+  list: string;
+  last: number;
+}
+
+/** The counters that the actions of one group use; each is written once, before its commit. */
+class CounterGroup {
+  readonly #used = new Set<Counter>();
+  readonly #ofAccounts = new Map<number, Map<string, Counter>>();
+
+  /** All counters of an account are read with the first of them. */
+  async read(tx: Transaction, account_id: number): Promise<void> {
+    if (this.#ofAccounts.has(account_id)) return;
+    const rows = await tx.all<Counter>('select * from counters where account_id = $1', [
+      account_id,
+    ]);
+    // Meanwhile another caller may have read and counted.
+    if (this.#ofAccounts.has(account_id)) return;
+    this.#ofAccounts.set(account_id, new Map(rows.map((row) => [row.list, row])));
   }
-  return counter;
+  /** Undefined until the account's counters were read. */
+  use(account_id: number, list: string): Counter | undefined {
+    const ofAccount = this.#ofAccounts.get(account_id);
+    if (!ofAccount) return undefined;
+    const counter = ofAccount.get(list) ?? { account_id, list, last: 0 };
+    ofAccount.set(list, counter);
+    this.#used.add(counter);
+    return counter;
+  }
+  write(tx: Transaction): Promise<void> {
+    return tx.insertMany(
+      'counters',
+      Array.from(this.#used, (counter) => ({ ...counter })),
+      'on conflict (account_id, list) do update set last = excluded.last',
+    );
+  }
+}
+
+/** A number stored per account (0: the network) and name. */
+async function counterOf(tx: Transaction, account_id: number, list: string): Promise<Counter> {
+  const counters = await tx.group.share('counters', async () => {
+    const counters = new CounterGroup();
+    tx.group.beforeCommit((last) => counters.write(last));
+    return counters;
+  });
+  const counter = counters.use(account_id, list);
+  if (counter) return counter;
+  await counters.read(tx, account_id);
+  return counters.use(account_id, list) as Counter;
 }
 
 /**
@@ -221,11 +258,8 @@ export async function above(tx: Transaction, last: number): Promise<number> {
   return Math.max(last, await idFloor(tx)) + 1;
 }
 
-function idFloor(tx: Transaction): Promise<number> {
-  return tx.group.share('id floor', async () => {
-    const row = await tx.one<{ id_floor: number }>('select id_floor from network');
-    return row?.id_floor ?? 0;
-  });
+async function idFloor(tx: Transaction): Promise<number> {
+  return (await networkInGroup(tx)).id_floor;
 }
 
 /** How many records of a list an account holds. */

@@ -44,6 +44,12 @@ export interface Transaction extends Reader {
    */
   put<R = Row>(sql: string, values?: readonly Value[]): Promise<R[]>;
   /**
+   * Inserts a row; false, and writes nothing, when it would violate a unique index. On PostgreSQL
+   * the rows of a group go in one statement, later; should one of them be refused, all actions of
+   * the group run again, and each is answered the truth.
+   */
+  insert(table: string, row: Row): Promise<boolean>;
+  /**
    * Inserts rows in one statement; all rows have the same columns. `suffix` is an `on conflict`
    * clause.
    */

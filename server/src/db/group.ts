@@ -25,7 +25,10 @@ export interface WriteConnection {
   prepare?(tx: Transaction): Promise<void>;
   all<R>(sql: string, values: readonly Value[]): Promise<R[]>;
   run(sql: string, values: readonly Value[]): Promise<number>;
-  insertMany(table: string, rows: readonly Row[], suffix: string): Promise<void>;
+  /** Returns how many rows it inserted or changed. */
+  insertMany(table: string, rows: readonly Row[], suffix: string): Promise<number>;
+  /** Whether each statement is a round trip, so that rows are better inserted together. */
+  readonly isRemote: boolean;
   /** Resolves when the transaction is durable. When it rejects, the outcome is unknown. */
   commit(): Promise<void>;
   /** Undoes the transaction; drops the connection when its state is unknown. Never throws. */
@@ -45,6 +48,8 @@ const largestGroup = 512;
  * one group and its commit, however many other actions wait.
  */
 const longestGroup_seconds = 0.05;
+/** After a refused row: others of the kind are likely to follow. */
+const calmSeconds = 1;
 /** How long a group's actions may run before other work gets a turn of the event loop. */
 const longestTurn_seconds = 0.008;
 
@@ -60,6 +65,9 @@ async function gathered(): Promise<void> {
 /** One action of several failed after it had written: each starts again in its own transaction. */
 class Again extends Error {}
 
+/** A row that was to be inserted later was refused: the actions run again and insert at once. */
+class Refused extends Error {}
+
 /** The only action of a group failed after it had written; the cause is what it threw. */
 class Failed extends Error {
   readonly tx: GroupTransaction;
@@ -72,7 +80,19 @@ class Failed extends Error {
 
 class SharedGroup implements Group {
   readonly flushes: Array<(tx: Transaction) => Promise<void>> = [];
+  /** Whether rows are inserted later, many in one statement. */
+  readonly insertsLater: boolean;
+  /** Whether one of them was refused. */
+  isRefused = false;
   readonly #things = new Map<string, Promise<unknown>>();
+  /** The rows to be inserted, all of one table: those of another may refer to them. */
+  #rows: Row[] = [];
+  #table = '';
+  #columns = '';
+
+  constructor(insertsLater: boolean) {
+    this.insertsLater = insertsLater;
+  }
 
   share<T>(key: string, make: () => Promise<T>): Promise<T> {
     let thing = this.#things.get(key) as Promise<T> | undefined;
@@ -87,6 +107,40 @@ class SharedGroup implements Group {
   }
   beforeCommit(flush: (tx: Transaction) => Promise<void>): void {
     this.flushes.push(flush);
+  }
+
+  async insertLater(connection: WriteConnection, table: string, row: Row): Promise<void> {
+    const columns = Object.keys(row).join();
+    const isAlike = table === this.#table && columns === this.#columns;
+    const earlier = isAlike ? undefined : this.insertRows(connection);
+    this.#table = table;
+    this.#columns = columns;
+    this.#rows.push(row);
+    await earlier;
+  }
+
+  get hasRows(): boolean {
+    return this.#rows.length > 0;
+  }
+
+  /** Whether a query could miss a row that is not inserted yet. */
+  misses(sql: string): boolean {
+    return this.hasRows && sql.includes(this.#table);
+  }
+
+  /** Inserts what waits for it. Errors: `Refused` when a row was not inserted. */
+  async insertRows(connection: WriteConnection): Promise<void> {
+    const rows = this.#rows;
+    if (rows.length === 0) return;
+    this.#rows = [];
+    try {
+      const inserted = await connection.insertMany(this.#table, rows, 'on conflict do nothing');
+      if (inserted === rows.length) return;
+    } catch (error) {
+      if (isStorageFault(error)) throw error;
+    }
+    this.isRefused = true;
+    throw new Refused();
   }
 }
 
@@ -123,26 +177,48 @@ class GroupTransaction implements Transaction {
     return this.#connection;
   }
   async one<R>(sql: string, values: readonly Value[] = []): Promise<R | undefined> {
-    return (await this.#open.all<R>(sql, values))[0];
+    return (await this.all<R>(sql, values))[0];
   }
   async all<R>(sql: string, values: readonly Value[] = []): Promise<R[]> {
+    if (this.group.misses(sql)) await this.group.insertRows(this.#open);
     return this.#open.all<R>(sql, values);
   }
   async run(sql: string, values: readonly Value[] = []): Promise<number> {
     this.#writes += 1;
-    const changed = await this.#open.run(sql, values);
+    const changed = await this.#write((connection) => connection.run(sql, values));
     if (changed === 0) this.#writes -= 1;
     return changed;
   }
   async put<R>(sql: string, values: readonly Value[] = []): Promise<R[]> {
     this.#writes += 1;
-    const rows = await this.#open.all<R>(sql, values);
+    const rows = await this.#write((connection) => connection.all<R>(sql, values));
     if (rows.length === 0) this.#writes -= 1;
     return rows;
   }
+  async insert(table: string, row: Row): Promise<boolean> {
+    if (this.group.insertsLater) {
+      this.#writes += 1;
+      await this.group.insertLater(this.#open, table, row);
+      return true;
+    }
+    const columns = Object.keys(row);
+    const places = columns.map((_, at) => `$${at + 1}`);
+    const sql = `insert into ${table} (${columns}) values (${places}) on conflict do nothing`;
+    return (await this.run(sql, Object.values(row))) > 0;
+  }
   async insertMany(table: string, rows: readonly Row[], suffix = ''): Promise<void> {
     this.#writes += 1;
-    return this.#open.insertMany(table, rows, suffix);
+    await this.#write((connection) => connection.insertMany(table, rows, suffix));
+  }
+  /** Runs a statement that writes; it may depend on any row that is inserted before it. */
+  async #write<T>(statement: (connection: WriteConnection) => Promise<T>): Promise<T> {
+    if (!this.group.hasRows) return statement(this.#open);
+    const inserted = this.group.insertRows(this.#open);
+    // Sent at once, so that both take one round trip.
+    const written = statement(this.#open);
+    written.catch(() => {});
+    await inserted;
+    return written;
   }
   markWritten(): void {
     this.#writes += 1;
@@ -178,6 +254,10 @@ export class GroupWriter {
    * cause.
    */
   #alone: Waiting[] = [];
+  /** Those of a group whose rows were refused: together again, and each row is inserted at once. */
+  #again: Waiting[] = [];
+  /** Until when rows are inserted at once, so that conflicts make few groups run twice. */
+  #insertsAtOnceUntil = 0;
   #running: Promise<void> | undefined;
 
   constructor(connection: WriteConnection, options: DatabaseOptions, committed: () => void) {
@@ -216,13 +296,21 @@ export class GroupWriter {
       for (;;) {
         const alone = this.#alone.shift();
         if (alone) await this.#commitTogether([alone].values());
-        else if (this.#waiting.size > 0) await this.#commitTogether(this.#next());
+        else if (this.#again.length > 0) await this.#commitTogether(this.#again.splice(0).values());
+        else if (this.#waiting.size > 0)
+          await this.#commitTogether(this.#next(), this.#insertsLater);
         else break;
         if (this.#waiting.size > 0) await gathered();
       }
     } finally {
       this.#running = undefined;
     }
+  }
+
+  /** One action alone gains nothing by it. */
+  get #insertsLater(): boolean {
+    const isCalm = this.#options.clock.steady() >= this.#insertsAtOnceUntil;
+    return this.#connection.isRemote && this.#waiting.size > 1 && isCalm;
   }
 
   /**
@@ -238,9 +326,9 @@ export class GroupWriter {
     }
   }
 
-  async #commitTogether(next: IteratorObject<Waiting>): Promise<void> {
+  async #commitTogether(next: IteratorObject<Waiting>, insertsLater = false): Promise<void> {
     const actions: Waiting[] = [];
-    const group = new SharedGroup();
+    const group = new SharedGroup(insertsLater);
     const { clock } = this.#options;
     const started = clock.steady();
     try {
@@ -263,6 +351,9 @@ export class GroupWriter {
       if (error instanceof Again) {
         // One by one, so that a second failure does not make other actions run a third time.
         this.#alone.push(...actions);
+      } else if (error instanceof Refused) {
+        this.#again.push(...actions);
+        this.#insertsAtOnceUntil = clock.steady() + calmSeconds;
       } else if (error instanceof Failed) {
         error.tx.settle(false);
         actions[0]?.reject(error.cause);
@@ -295,6 +386,7 @@ export class GroupWriter {
         results.push([waiting, await waiting.action(tx), tx]);
       } catch (error) {
         if (isStorageFault(error)) throw error;
+        if (group.isRefused) throw new Refused();
         // A failed statement makes PostgreSQL's transaction unusable, so only an action that wrote
         // nothing may be rejected alone.
         if (tx.isDirty || !(error instanceof ApiError)) {
@@ -306,7 +398,12 @@ export class GroupWriter {
       }
     }
     const last = new GroupTransaction(connection, group, committer, clock.now());
-    await Promise.all(group.flushes.map((flush) => flush(last)));
+    const inserted = group.insertRows(connection);
+    const flushed = Promise.all(group.flushes.map((flush) => flush(last)));
+    flushed.catch(() => {});
+    await inserted;
+    await flushed;
+    if (group.isRefused) throw new Refused();
     await connection.commit();
     for (const [waiting, result, tx] of results) {
       tx.settle(true);

@@ -20,6 +20,7 @@ export const writeLock = 0x65786974;
 export const channel = 'exitward';
 
 export class PostgresWriter implements WriteConnection {
+  readonly isRemote = true;
   readonly #settings: ConnectionSettings;
   /** Reused from one transaction to the next while it is open. */
   #client: pg.Client | undefined;
@@ -88,11 +89,11 @@ export class PostgresWriter implements WriteConnection {
   async run(sql: string, values: readonly Value[]): Promise<number> {
     return (await this.#query(sql, values)).rowCount ?? 0;
   }
-  async insertMany(table: string, rows: readonly Row[], suffix: string): Promise<void> {
+  async insertMany(table: string, rows: readonly Row[], suffix: string): Promise<number> {
     const first = rows[0];
-    if (!first) return;
+    if (!first) return 0;
     const columns = Object.keys(first);
-    await this.#query(
+    return this.run(
       `insert into ${table} (${columns}) select ${columns} from jsonb_populate_recordset(null::${table}, $1) ${suffix}`,
       [JSON.stringify(rows)],
     );

@@ -7,18 +7,16 @@ type Columns<R> = ReadonlyArray<keyof R & string>;
 const valuesOf = <R>(row: R, columns: Columns<R>) => columns.map((column) => row[column] as Value);
 
 /** Inserts a row. Returns false, and writes nothing, when it would violate a unique index. */
-export async function insertRow<R>(
+export function insertRow<R>(
   tx: Transaction,
   table: string,
   columns: Columns<R>,
   row: R,
 ): Promise<boolean> {
-  const places = columns.map((_, at) => `$${at + 1}`);
-  const inserted = await tx.run(
-    `insert into ${table} (${columns}) values (${places}) on conflict do nothing`,
-    valuesOf(row, columns),
+  return tx.insert(
+    table,
+    Object.fromEntries(columns.map((column) => [column, row[column] as Value])),
   );
-  return inserted > 0;
 }
 
 /** Updates these columns of the row with this key. Returns how many rows changed. */

@@ -13,6 +13,7 @@ import type { Wal } from './wal.ts';
 const busyRetryMs = 20;
 
 export class SqliteWriter implements WriteConnection {
+  readonly isRemote = false;
   readonly #connection: Connection;
   readonly #reads: DurableReads;
   readonly #wal: Wal;
@@ -101,19 +102,21 @@ export class SqliteWriter implements WriteConnection {
   async run(sql: string, values: readonly Value[]): Promise<number> {
     return this.#inTransaction(() => this.#connection.change(sql, values));
   }
-  async insertMany(table: string, rows: readonly Row[], suffix: string): Promise<void> {
+  async insertMany(table: string, rows: readonly Row[], suffix: string): Promise<number> {
     const first = rows[0];
-    if (!first) return;
+    if (!first) return 0;
     const columns = Object.keys(first);
     const places = columns.map((_, at) => `$${at + 1}`);
     const sql = `insert into ${table} (${columns}) values (${places}) ${suffix}`;
-    this.#inTransaction(() => {
+    return this.#inTransaction(() => {
+      let changed = 0;
       for (const row of rows) {
-        this.#connection.change(
+        changed += this.#connection.change(
           sql,
           columns.map((column) => row[column] ?? null),
         );
       }
+      return changed;
     });
   }
   async commit(): Promise<void> {
