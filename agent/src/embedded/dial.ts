@@ -50,7 +50,8 @@ async function dialOne(
   let outcome: Socket | Failure = 'exit_busy';
   for (let tries = 0; outcome === 'exit_busy' && tries < maxPorts; tries += 1) {
     const local = { localAddress: ip, localPort: randomPort(ports) };
-    const ends = { host, port, ...local, allowHalfOpen: true };
+    // `setNoDelay` before it is connected would ask the kernel twice.
+    const ends = { host, port, ...local, allowHalfOpen: true, noDelay: true };
     outcome = await open(own, () => connectTo(ends), patience_ms);
   }
   return outcome;
@@ -60,7 +61,6 @@ function open(own: Own, connectOnce: () => Socket, patience_ms: number): Promise
   return new Promise((resolve) => {
     // Fails if the exit address is not on this machine, or of another family than the destination.
     const socket = connectOnce();
-    socket.setNoDelay();
     noticeGone(socket, own);
     const settle = own((outcome: Socket | Failure) => {
       clearTimeout(timer);
