@@ -414,6 +414,29 @@ export interface ConnectionGroup {
   down: number;
 }
 
+export interface ConnectionSum {
+  /** Account name, by account or user. */
+  account?: string;
+  /** User name, by user. */
+  user?: string;
+  /** Server short name, by server. */
+  server?: string;
+  /** The IP address that they come from, by address. */
+  address?: string;
+  /** How many groups. */
+  groups: number;
+  /** How many connections. */
+  connections: number;
+  /** When the oldest began. */
+  since: number;
+  /** When a byte last moved, to a few seconds. */
+  last_byte_at: number;
+  /** Bytes from clients, so far. */
+  up: number;
+  /** Bytes to clients, so far. */
+  down: number;
+}
+
 export interface ConsoleAuthlistEntryChanges {
   /** IP address: one IPv4 or IPv6 address. */
   ip?: string;
@@ -1469,8 +1492,10 @@ export interface OneTimeCode {
 }
 
 export interface OpenConnections {
-  /** The largest groups, those first. */
+  /** The largest groups, those first; none when they are summed. */
   connections: ConnectionGroup[];
+  /** When they are summed: the largest sums, those first. */
+  sums?: ConnectionSum[];
   /** The groups that are not listed. */
   rest: {
     /** How many groups. */
@@ -2323,7 +2348,7 @@ export const operations = {
   console_get_authlist_entry: { method: 'GET', path: '/console/authlist/{id}' },
   console_change_authlist_entry: { method: 'PATCH', path: '/console/authlist/{id}' },
   console_remove_authlist_entry: { method: 'DELETE', path: '/console/authlist/{id}' },
-  console_get_connection: { method: 'GET', path: '/console/connections' },
+  console_list_connections: { method: 'GET', path: '/console/connections' },
   console_get_contract: { method: 'GET', path: '/console/contract' },
   console_list_entries: { method: 'GET', path: '/console/entries' },
   console_events: { method: 'GET', path: '/console/events' },
@@ -2420,7 +2445,7 @@ export const operations = {
     method: 'DELETE',
     path: '/admin/accounts/{account}/authlist/{id}',
   },
-  admin_get_account_connection: { method: 'GET', path: '/admin/accounts/{account}/connections' },
+  admin_list_account_connections: { method: 'GET', path: '/admin/accounts/{account}/connections' },
   admin_get_account_contract: { method: 'GET', path: '/admin/accounts/{account}/contract' },
   admin_list_account_entries: { method: 'GET', path: '/admin/accounts/{account}/entries' },
   admin_list_account_network: { method: 'GET', path: '/admin/accounts/{account}/network' },
@@ -2639,9 +2664,10 @@ export interface Operations {
     given: { path: { id: number } };
     response: undefined;
   };
-  console_get_connection: {
+  console_list_connections: {
     given: {
       query?: {
+        by?: 'user' | 'server' | 'address';
         user?: string;
         address?: string;
         exit_ip?: string;
@@ -3072,10 +3098,11 @@ export interface Operations {
     given: { path: { account: string; id: number } };
     response: undefined;
   };
-  admin_get_account_connection: {
+  admin_list_account_connections: {
     given: {
       path: { account: string };
       query?: {
+        by?: 'user' | 'server' | 'address';
         user?: string;
         address?: string;
         exit_ip?: string;
@@ -3374,6 +3401,7 @@ export interface Operations {
     given: {
       query?: {
         account?: string;
+        by?: 'account' | 'user' | 'server' | 'address';
         user?: string;
         address?: string;
         exit_ip?: string;

@@ -1,7 +1,8 @@
 // The network in words, as exitward status, history and audit show it on a terminal.
 import { expect, test } from 'vitest';
+import { screenOf } from '../../kit/src/cli/output.ts';
 import { auditInWords } from '../src/cli/audit_words.ts';
-import { notesOn } from '../src/cli/connections.ts';
+import { connectionsShown, notesOn } from '../src/cli/connections.ts';
 import { historyInWords, type Point, sparkline } from '../src/cli/history_words.ts';
 import { type Status, statusInWords } from '../src/cli/status_words.ts';
 
@@ -93,6 +94,18 @@ Needs attention:
   };
   expect(statusInWords(well, undefined)).toContain('none was measured lately');
   expect(statusInWords(well, undefined)).toContain('Nothing needs attention.');
+});
+
+test('sums of open connections have columns for what they are summed by, and no others', () => {
+  const sums = { groups: 3, connections: 5, up: 1e6, down: 2e6 };
+  const since = at;
+  const row = { account: 'acme', user: 'alice', ...sums, since, last_byte_at: since };
+  const [shown = ''] = screenOf(
+    connectionsShown({ connections: [], sums: [row], rest: sums, total: sums, missing: [] }),
+  ).split('\n');
+  expect(shown.split(/ {2,}/)).toEqual([
+    ...['ACCOUNT', 'USER', 'GROUPS', 'OPEN', 'FROM CLIENTS', 'TO CLIENTS', 'SINCE', 'LAST BYTE'],
+  ]);
 });
 
 test('open connections end with their sums, and the silent nodes by reason', () => {

@@ -138,6 +138,48 @@ eachDatabase((database) => {
     expect((await operator('?limit=1001')).status).toBe(400);
   });
 
+  test('groups are summed by account, user, server or address, and one watch serves all of these', async () => {
+    const [first, second, third] = nodes;
+    const strange = group({ account: ids.other, user: ids.stranger, connections: 1 });
+    const since = t.now() - 300;
+    const { body } = await look(
+      () => operator('?by=user'),
+      [
+        [first, [group(), strange, group({ user: ids.carol, connections: 9, since })]],
+        [second, [group({ address: '192.0.2.2' })]],
+        [third, [{ ...strange, exit_ip: exits.ams1 }], { ...nothing, groups: 3, connections: 4 }],
+      ],
+    );
+    const last_byte_at = t.now() - 1;
+    const moved = (groups: number) => ({ up: 10 * groups, down: 1000 * groups, last_byte_at });
+    const sum = (groups: number, connections: number, from = t.now() - 60) => ({
+      ...{ groups, connections, since: from, ...moved(groups) },
+    });
+    expect(body).toEqual({
+      connections: [],
+      sums: [
+        { account: 'acme', user: 'carol', ...sum(1, 9, since) },
+        { account: 'acme', user: 'alice', ...sum(2, 4) },
+        { account: 'other', user: 'alice', ...sum(2, 2) },
+      ],
+      rest: { ...nothing, groups: 3, connections: 4 },
+      total: { groups: 8, connections: 19, up: 50, down: 5000 },
+      missing: [],
+    });
+    for (const [query, sums, rest] of [
+      ['by=account', [{ account: 'acme', ...sum(3, 13, since) }, sum(2, 2)], 3],
+      ['by=server&limit=1', [{ server: 'fra1', ...sum(4, 14, since) }], 4],
+      ['by=address', [{ address: '192.0.2.1', ...sum(4, 13, since) }, sum(1, 2)], 3],
+    ] as const) {
+      const answer = (await operator(`?${query}`)).body;
+      expect(answer.sums, query).toMatchObject(sums);
+      expect(answer.rest.groups, query).toBe(rest);
+      expect(answer.total).toEqual(body.total);
+    }
+    expect((await operator('?by=exit')).status).toBe(400);
+    expect((await person('boss', '?by=account')).status).toBe(400);
+  });
+
   test('nodes are asked once for all who look at the same, only those that matter, until the lease ends', async () => {
     const [first, second, third] = nodes;
     const { watch } = await look(

@@ -8,6 +8,7 @@ import {
   answerWaitSeconds,
   type OpenConnections as Looked,
   maxGroupsOfNode,
+  type SummedBy,
 } from '../nodes/nodes.ts';
 import { usersByKey } from '../users/users.ts';
 import { parseAddress } from '../values/address.ts';
@@ -40,8 +41,28 @@ const Group = Named('ConnectionGroup', {
   down,
 });
 
+const Sum = Named('ConnectionSum', {
+  account: Type.Optional(Type.String({ description: 'Account name, by account or user.' })),
+  user: Type.Optional(Type.String({ description: 'User name, by user.' })),
+  server: Type.Optional(Type.String({ description: 'Server short name, by server.' })),
+  address: Type.Optional(
+    Type.String({ description: 'The IP address that they come from, by address.' }),
+  ),
+  groups: Integer('How many groups.'),
+  connections,
+  since: Timestamp('When the oldest began.'),
+  last_byte_at: Timestamp('When a byte last moved, to a few seconds.'),
+  up,
+  down,
+});
+
 export const OpenConnections = Named('OpenConnections', {
-  connections: Type.Array(Group, { description: 'The largest groups, those first.' }),
+  connections: Type.Array(Group, {
+    description: 'The largest groups, those first; none when they are summed.',
+  }),
+  sums: Type.Optional(
+    Type.Array(Sum, { description: 'When they are summed: the largest sums, those first.' }),
+  ),
   rest: Sums('The groups that are not listed.'),
   total: Sums('All groups.'),
   missing: Type.Array(
@@ -58,64 +79,95 @@ export const OpenConnections = Named('OpenConnections', {
 });
 
 const defaultGroups = 100;
+/** Asks for sums of the groups, by one of these. */
+export const summedBy = <T extends SummedBy[]>(by: readonly [...T]) =>
+  Type.Optional(OneOf(by, 'Sums of the groups in place of the groups, by this.'));
+
 /** The filters of every audience. */
 export const connectionFilters = {
+  by: summedBy(['user', 'server', 'address']),
   user: Type.Optional(Text('Of this user.')),
   address: Type.Optional(Text('From this IP address.', 64)),
   exit_ip: Type.Optional(Text('To this exit IP.', 64)),
   server: Type.Optional(Text('Of this server, by its short name.')),
   limit: Type.Optional(
-    Digits(`How many groups to list; ${defaultGroups} when omitted.`, 1, maxGroupsOfNode),
+    Digits(`How many groups or sums to list; ${defaultGroups} when omitted.`, 1, maxGroupsOfNode),
   ),
 };
 
 export const aboutConnections = `Live nodes are asked, and repeat their answers every few seconds while somebody looks: ask again as often as a page is to move. The first request waits up to ${answerWaitSeconds} seconds for them. Connections of one user from one address to one exit IP by one service are a group. Nothing is stored for longer than a minute.`;
 
-/** The addresses among the filters, and how many groups to list. Errors: 400. */
-export function readFilters(query: { address?: string; exit_ip?: string; limit?: string }) {
-  const { address, exit_ip, limit } = query;
+/** The addresses among the filters, and how the list is to be. Errors: 400. */
+export function readFilters(query: {
+  address?: string;
+  exit_ip?: string;
+  limit?: string;
+  by?: SummedBy;
+}) {
+  const { address, exit_ip, limit, by } = query;
   const of = (field: string, text: string | undefined) =>
     text === undefined ? undefined : parseAddress(field, text, { addresses: 'any' });
   return {
     filter: { address: of('address', address), exit_ip: of('exit_ip', exit_ip) },
-    maxGroups: wholeIn('limit', limit, defaultGroups, 1, maxGroupsOfNode),
+    list: { maxRows: wholeIn('limit', limit, defaultGroups, 1, maxGroupsOfNode), by },
   };
 }
 
 /** With names in place of ids; names of nodes are for operators. */
 export async function presentConnections(
   db: Reader,
-  { groups, rest, total, missing }: Looked,
+  { groups, sums, rest, total, missing }: Looked,
   isOperator: boolean,
 ): Promise<Static<typeof OpenConnections>> {
-  const [accountName, userOf] = await Promise.all([
-    accountNames(
-      db,
-      groups.map(({ account }) => account),
-    ),
-    usersByKey(
-      db,
-      groups.map(({ account, user }) => [account, user]),
-    ),
-  ]);
+  const namesOf = await readNames(db, [...groups, ...(sums ?? [])]);
   return {
     connections: groups.flatMap(({ account, user, nodes, by, entry, ...group }) => {
-      const [names, userRow] = [accountName.get(account), userOf(account, user)];
-      // They were removed a moment ago.
-      if (names === undefined || !userRow) return [];
+      const names = namesOf(account, user);
+      if (names.account === undefined || names.user === undefined) return [];
       return [
         {
           ...group,
-          account: names,
-          user: userRow.name,
+          ...{ account: names.account, user: names.user },
           credentials: by,
           ...(entry === undefined ? {} : { authlist_entry: entry }),
           ...(isOperator ? { nodes } : {}),
         },
       ];
     }),
+    ...(sums && {
+      sums: sums.flatMap(({ account, user, ...sum }) => {
+        if (account === undefined) return [sum];
+        const names = namesOf(account, user);
+        const isRemoved = user !== undefined && names.user === undefined;
+        return names.account === undefined || isRemoved ? [] : [{ ...sum, ...names }];
+      }),
+    }),
     rest,
     total,
     missing: missing.map(({ node, ...other }) => (isOperator ? { node, ...other } : other)),
+  };
+}
+
+/** The names of accounts and users by their ids; without those that were removed a moment ago. */
+async function readNames(
+  db: Reader,
+  rows: ReadonlyArray<{ account?: number | undefined; user?: number | undefined }>,
+) {
+  const [accountName, userOf] = await Promise.all([
+    accountNames(
+      db,
+      rows.flatMap(({ account }) => account ?? []),
+    ),
+    usersByKey(
+      db,
+      rows.flatMap(({ account, user }) =>
+        account === undefined || user === undefined ? [] : [[account, user] as const],
+      ),
+    ),
+  ]);
+  return (account_id: number, user_id: number | undefined) => {
+    const account = accountName.get(account_id);
+    const user = user_id === undefined ? undefined : userOf(account_id, user_id)?.name;
+    return { account, ...(user === undefined ? {} : { user }) };
   };
 }

@@ -15,25 +15,33 @@ interface Sums {
 
 interface OpenConnections {
   connections: Row[];
+  sums?: Row[];
   rest: Sums;
   total: Sums;
   missing: Array<{ server: string; node?: string; reason: keyof typeof reasons }>;
 }
 
-const columns: Column[] = [
-  'account',
-  'user',
-  'address',
-  'server',
-  ['exit IP', 'exit_ip'],
+const figures: Column[] = [
   ['open', 'connections'],
   ['from clients', 'up', 'bytes'],
   ['to clients', 'down', 'bytes'],
   ['since', 'since', 'past'],
   ['last byte', 'last_byte_at', 'past'],
+];
+const columns: Column[] = [
+  ...['account', 'user', 'address', 'server'],
+  ['exit IP', 'exit_ip'],
+  ...figures,
   ['service', 'service', 'detail'],
   ['credentials', 'credentials', 'list'],
   ['nodes', 'nodes', 'list'],
+];
+
+/** The columns of sums: what names them, and the figures. */
+const sumColumns = (sums: readonly Row[]): Column[] => [
+  ...['account', 'user', 'server', 'address'].filter((name) => sums[0] && name in sums[0]),
+  'groups',
+  ...figures,
 ];
 
 const reasons = {
@@ -68,8 +76,13 @@ function namesOf(nodes: OpenConnections['missing']): string {
     : names.join(', ');
 }
 
-function show(value: OpenConnections): Shown {
-  const list = { rows: value.connections, columns, empty: { of: 'open connections' } };
+export function connectionsShown(value: OpenConnections): Shown {
+  const { connections, sums } = value;
+  const list = {
+    rows: sums ?? connections,
+    columns: sums ? sumColumns(sums) : columns,
+    empty: { of: 'open connections' },
+  };
   const notes = notesOn(value);
   // In a pipe there are rows alone.
   if (!process.stdout.isTTY) return { value, parts: [list], sentence: notes.join(' ') };
@@ -91,14 +104,18 @@ export const connectionNoun = nounOf('connection', 'who is connected now', [
       ['--node <id>', 'only those of this node', 'node', whole],
     ],
     options: [
+      ['--by <account|user|server|address>', 'the sums of each of these', 'by'],
       [
         '--limit <number>',
-        'how many groups to list, at most 1000; 100 when omitted',
+        'how many groups or sums to list, at most 1000; 100 when omitted',
         'limit',
         whole,
       ],
     ],
-    examples: ['exitward connection list --watch', 'exitward connection list --account acme'],
-    run: async (given, api) => show(await api.get(`/connections${given.query()}`)),
+    examples: [
+      'exitward connection list --watch',
+      'exitward connection list --account acme --by address',
+    ],
+    run: async (given, api) => connectionsShown(await api.get(`/connections${given.query()}`)),
   },
 ]);

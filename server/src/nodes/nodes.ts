@@ -64,6 +64,7 @@ export {
   openConnections,
   purgeWatches,
   reportConnections,
+  type SummedBy,
 } from './watches.ts';
 
 const nodesVersion = 'nodes version';

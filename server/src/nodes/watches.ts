@@ -57,6 +57,16 @@ export interface NodeConnections {
 /** The same of all nodes of a server. */
 export type ConnectionGroup = NodeConnectionGroup & { server: string; nodes: string[] };
 
+/** What groups can have in common, by which they are summed. */
+export type SummedBy = 'account' | 'user' | 'server' | 'address';
+
+/** The groups of one account, user, server or address; it has the fields that name this. */
+export type ConnectionSum = Partial<
+  Pick<ConnectionGroup, 'account' | 'user' | 'server' | 'address'>
+> &
+  Pick<ConnectionGroup, 'since' | 'last_byte_at'> &
+  Sums;
+
 /**
  * Why a node is missing: it is offline, its agent is older and may not know of watches, or it did
  * not answer lately.
@@ -64,8 +74,10 @@ export type ConnectionGroup = NodeConnectionGroup & { server: string; nodes: str
 export type Silence = 'offline' | 'outdated' | 'no_answer';
 
 export interface OpenConnections {
-  /** The largest first; as many as were asked for. */
+  /** The largest first, as many as were asked for; none when they are summed. */
   groups: ConnectionGroup[];
+  /** The same of the sums, when they were asked for. */
+  sums?: ConnectionSum[];
   /** The sums of the others, and of all. */
   rest: Sums;
   total: Sums;
@@ -100,7 +112,7 @@ export async function openConnections(
   { db, secrets, clock }: Pick<Context, 'db' | 'secrets' | 'clock'>,
   filter: WatchFilter,
   watcher: { account_id: number; user_id: number } | undefined,
-  maxGroups: number,
+  list: { maxRows: number; by?: SummedBy | undefined },
 ): Promise<OpenConnections> {
   const watch = await watchOf(db, filter, watcher, clock.now());
   const nodes = await store.nodesToAsk(db, filter);
@@ -115,7 +127,7 @@ export async function openConnections(
       wait_seconds: Math.max(0, watch.asked_at + answerWaitSeconds - clock.now()),
     },
   );
-  return merge(await readAnswers(db, secrets, watch.id, clock.now()), nodes, maxGroups);
+  return merge(await readAnswers(db, secrets, watch.id, clock.now()), nodes, list);
 }
 
 /** The watch with this filter, which has some time left. Errors: 429. */
@@ -286,7 +298,7 @@ async function readAnswers(
 async function merge(
   answers: ReadonlyMap<number, NodeConnections>,
   nodes: readonly store.AskedNode[],
-  maxGroups: number,
+  { maxRows, by }: { maxRows: number; by?: SummedBy | undefined },
 ): Promise<OpenConnections> {
   const merged = new Map<string, ConnectionGroup>();
   const missing: OpenConnections['missing'] = [];
@@ -309,15 +321,36 @@ async function merge(
     // Each node may name a thousand.
     await turn();
   }
-  const all = [...merged.values()].sort(
-    (a, b) => b.connections - a.connections || b.up + b.down - a.up - a.down,
-  );
-  const [groups, others] = [all.slice(0, maxGroups), all.slice(maxGroups)];
-  const rest = sumsOf(others);
+  const all = [...merged.values()];
+  const total = sumsOf(all);
+  addSums(total, unnamed);
+  const sums = by === undefined ? [] : largestFirst(sumsBy(by, all));
+  const groups = by === undefined ? largestFirst(all) : [];
+  const rest = sumsOf([...groups.slice(maxRows), ...sums.slice(maxRows)]);
   addSums(rest, unnamed);
-  const total = sumsOf(groups);
-  addSums(total, rest);
-  return { groups, rest, total, missing };
+  return {
+    groups: groups.slice(0, maxRows),
+    ...(by === undefined ? {} : { sums: sums.slice(0, maxRows) }),
+    ...{ rest, total, missing },
+  };
+}
+
+const largestFirst = <T extends Omit<Sums, 'groups'>>(rows: T[]): T[] =>
+  rows.sort((a, b) => b.connections - a.connections || b.up + b.down - a.up - a.down);
+
+function sumsBy(by: SummedBy, groups: readonly ConnectionGroup[]): ConnectionSum[] {
+  const sums = new Map<string, ConnectionSum>();
+  for (const group of groups) {
+    const { account, user, since, last_byte_at } = group;
+    const named = by === 'user' ? { account, user } : { [by]: group[by] };
+    const key = Object.values(named).join(' ');
+    const sum = sums.get(key) ?? { ...named, since, last_byte_at, ...noSums() };
+    addSums(sum, { ...group, groups: 1 });
+    sum.since = Math.min(sum.since, since);
+    sum.last_byte_at = Math.max(sum.last_byte_at, last_byte_at);
+    sums.set(key, sum);
+  }
+  return [...sums.values()];
 }
 
 function reasonOf({ live, version: its }: store.AskedNode): Silence {
@@ -338,10 +371,10 @@ function addGroup(group: ConnectionGroup, other: NodeConnectionGroup, node: stri
 
 const noSums = (): Sums => ({ groups: 0, connections: 0, up: 0, down: 0 });
 
-function sumsOf(groups: readonly ConnectionGroup[]): Sums {
+/** Of groups, and of sums of them. */
+function sumsOf(rows: ReadonlyArray<Omit<Sums, 'groups'> & { groups?: number }>): Sums {
   const sums = noSums();
-  for (const { connections, up, down } of groups)
-    addSums(sums, { groups: 1, connections, up, down });
+  for (const row of rows) addSums(sums, { ...row, groups: row.groups ?? 1 });
   return sums;
 }
 

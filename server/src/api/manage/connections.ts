@@ -18,6 +18,7 @@ const Query = Strict(connectionFilters);
 export function connectionRoutes({ ctx, audience, routesOf }: Mount): void {
   const { db } = ctx;
   routesOf('usage')('GET /connections', {
+    id: 'list_connections',
     may: ['admin', 'proxy'],
     summary: "Who is connected now with the account's users",
     description: `${aboutConnections} Without the admin flag: one's own connections.`,
@@ -31,7 +32,7 @@ export function connectionRoutes({ ctx, audience, routesOf }: Mount): void {
     handle: async (request) => {
       const { scope, query } = request;
       const { account_id, only_user } = scope;
-      const { filter, maxGroups } = readFilters(query);
+      const { filter, list } = readFilters(query);
       requireSelf(scope, query.user, 'name');
       const user_id =
         only_user?.id ??
@@ -48,7 +49,7 @@ export function connectionRoutes({ ctx, audience, routesOf }: Mount): void {
       const of = { ...filter, account_id, user_id, server_id };
       return presentConnections(
         db,
-        await openConnections(ctx, of, watcher, maxGroups),
+        await openConnections(ctx, of, watcher, list),
         audience.is_operator,
       );
     },

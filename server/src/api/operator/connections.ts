@@ -15,12 +15,14 @@ import {
   OpenConnections,
   presentConnections,
   readFilters,
+  summedBy,
 } from '../connections.ts';
 import { operatorRoute } from './route.ts';
 
 const Query = Strict({
   account: Type.Optional(Text('Of this account, by its name.')),
   ...connectionFilters,
+  by: summedBy(['account', 'user', 'server', 'address']),
   user: Type.Optional(Text('Of this user of the account.')),
   node: Type.Optional(Digits('Of this node, by its id.', 1)),
 });
@@ -40,7 +42,7 @@ export function connectionRoutes(app: FastifyInstance, ctx: Context): void {
     },
     handle: async ({ query }) => {
       const { account, user, server, node } = query;
-      const { filter, maxGroups } = readFilters(query);
+      const { filter, list } = readFilters(query);
       if (user !== undefined && account === undefined) {
         throw invalidField('user', 'is that of an account; expected account as well.');
       }
@@ -61,7 +63,7 @@ export function connectionRoutes(app: FastifyInstance, ctx: Context): void {
           server_id: ofServer ?? ofNode?.server_id,
         },
         undefined,
-        maxGroups,
+        list,
       );
       return presentConnections(db, looked, true);
     },
