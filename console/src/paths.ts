@@ -27,6 +27,7 @@ export const paths = {
   server: (name: string, tab?: string) =>
     `/servers/${encodeURIComponent(name)}${tab ? `/${tab}` : ''}`,
   usage: '/usage',
+  connections: '/connections',
   authlist: '/authlist',
   dns: '/dns',
   test: '/test',
@@ -49,6 +50,7 @@ export const paths = {
     node: (id: number) => `/operator/nodes/${id}`,
     geofeed: '/operator/geo',
     usage: '/operator/usage',
+    connections: '/operator/connections',
     addresses: '/operator/addresses',
     test: '/operator/test',
     audit: '/operator/audit',

@@ -20,7 +20,7 @@ function addresses(table: object, named: Record<string, string[]>): string[] {
 /** The pages of an account; those with a server's name are of this one. */
 export function addressesOfAccount(server: string): string[] {
   return addresses(ofAccount, {
-    server: ['', 'exits', 'usage', 'test'].map((tab) => ofAccount.server(server, tab)),
+    server: ['', 'exits', 'connected', 'usage', 'test'].map((tab) => ofAccount.server(server, tab)),
     user: [ofAccount.user('alice')],
     // One-time links, for people who are not signed in.
     invite: [],

@@ -21,7 +21,17 @@ const account = 'acme';
  * The parts of an account as operators see it; `states.e2e.test.ts` holds them against the page's
  * own menu.
  */
-const parts = ['', 'servers', 'users', 'tokens', 'authlist', 'dns', 'usage', 'audit'];
+const parts = [
+  '',
+  'servers',
+  'users',
+  'tokens',
+  'authlist',
+  'dns',
+  'connections',
+  'usage',
+  'audit',
+];
 
 /** The address of every page of both consoles. */
 export const addresses = [

@@ -24,6 +24,7 @@ const ofAccount = {
   tokens: { sample: 'read-only', empty: 'No API tokens' },
   authlist: { sample: '203.0.113.7', empty: 'No addresses listed' },
   dns: { sample: 'exitward.example', empty: 'No hostnames overridden' },
+  connections: { sample: 'alice', empty: 'No one is connected.' },
   usage: { sample: '159 kB', empty: 'No traffic in this period' },
   audit: { sample: 'API token default added', empty: 'No activity yet' },
 } satisfies Record<string, Omit<Row, 'heading'>>;
@@ -39,6 +40,7 @@ const pages: Record<string, Row> = {
     Object.entries({
       '': 'Settings to copy',
       '/exits': '203.0.113.7',
+      '/connected': 'alice',
       '/usage': 'By day',
       '/test': 'From a shell',
     }).map(([tab, sample]) => [
@@ -52,6 +54,7 @@ const pages: Record<string, Row> = {
     empty: 'No server to test',
   },
   '/usage': { heading: 'Usage', ...ofAccount.usage },
+  '/connections': { heading: 'Connected now', ...ofAccount.connections },
   '/authlist': { heading: 'IP authlist', ...ofAccount.authlist },
   '/dns': { heading: 'Custom DNS', ...ofAccount.dns },
   '/users': { heading: 'Users and tokens', ...ofAccount.users },
@@ -91,6 +94,7 @@ const pages: Record<string, Row> = {
     empty: 'No account lists',
     search: '?ip=203.0.113.7',
   },
+  '/operator/connections': { heading: 'Connected now', ...ofAccount.connections },
   '/operator/test': {
     heading: 'Connection test',
     sample: 'Connection from',

@@ -43,6 +43,14 @@ export const pages: PageOfAccount[] = [
       Page: lazy(() => import('../dns/page.tsx').then((page) => page.DnsPage)),
     },
     {
+      path: paths.connections,
+      name: 'Connected now',
+      icon: 'connections',
+      may: ['admin', 'proxy'],
+      words: 'open connections online who sessions live',
+      Page: lazy(() => import('../connections/page.tsx').then((page) => page.ConnectedPage)),
+    },
+    {
       path: paths.test,
       name: 'Connection test',
       icon: 'test',

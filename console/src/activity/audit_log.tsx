@@ -36,72 +36,72 @@ export function AuditLog({ children, ...log }: Log & { children?: ComponentChild
   const { verb, readOlder } = useLookBack(pages, JSON.stringify(query), records.length);
   const ofAll = children !== undefined && !query.account;
   return (
-    <>
-      <AuditFilters
-        filters={filters}
-        kinds={ofAll ? networkKinds : accountKinds}
-        actors={[...new Set(records.map(({ actor }) => (ofAll ? actor : ownName(actor))))]}
-      >
-        {children}
-      </AuditFilters>
-      <Card>
-        <Loaded of={pages.rows} what="the activity">
-          {() => (
-            <div class="stack" aria-busy={pages.isOld || undefined}>
-              <div class="row">
-                <p class="note" role="status">
-                  {count(records.length, 'record')}
-                  {pages.hasMore ? ' so far' : isFiltering ? ' found' : ''}.
-                </p>
-                {isFiltering && (
-                  <Button kind="quiet" onClick={filters.clear}>
-                    Clear the filters
-                  </Button>
-                )}
-                {records.length > 0 && (
-                  <span class="row-end">
-                    <ExportLog name={log.name} of={pages} />
-                  </span>
-                )}
-              </div>
-              {records.length === 0 ? (
-                <Empty title={isFiltering ? 'No matches' : 'No activity yet'}>
-                  {isFiltering
-                    ? pages.hasMore
-                      ? 'No matches so far. Older records haven’t been searched yet.'
-                      : 'No record matches.'
-                    : 'Every change appears here.'}
-                </Empty>
-              ) : (
-                daysOf(records).map(([day, ofDay]) => (
-                  <section key={day}>
-                    <h2 class="activity-day">{day}</h2>
-                    <ol class="activity">
-                      {ofDay.map((record) => (
-                        <li key={record.id} class={ofAll ? 'audit-record' : undefined}>
-                          <OneRecord record={record} />
-                          {ofAll && record.account && (
-                            <Link href={paths.operator.account(record.account)}>
-                              {record.account}
-                            </Link>
-                          )}
-                        </li>
-                      ))}
-                    </ol>
-                  </section>
-                ))
+    <Card>
+      <div class="list-head">
+        <AuditFilters
+          filters={filters}
+          kinds={ofAll ? networkKinds : accountKinds}
+          actors={[...new Set(records.map(({ actor }) => (ofAll ? actor : ownName(actor))))]}
+        >
+          {children}
+        </AuditFilters>
+      </div>
+      <Loaded of={pages.rows} what="the activity">
+        {() => (
+          <div class="paged-table" aria-busy={pages.isOld || undefined}>
+            <div class="row">
+              <p class="note" role="status">
+                {count(records.length, 'record')}
+                {pages.hasMore ? ' so far' : isFiltering ? ' found' : ''}.
+              </p>
+              {isFiltering && (
+                <Button kind="quiet" onClick={filters.clear}>
+                  Clear the filters
+                </Button>
               )}
-              {pages.hasMore && (
-                <p>
-                  <Button busy={pages.isReading} onClick={readOlder}>
-                    {verb}
-                  </Button>
-                </p>
+              {records.length > 0 && (
+                <span class="row-end">
+                  <ExportLog name={log.name} of={pages} />
+                </span>
               )}
             </div>
-          )}
-        </Loaded>
-      </Card>
-    </>
+            {records.length === 0 ? (
+              <Empty title={isFiltering ? 'No matches' : 'No activity yet'}>
+                {isFiltering
+                  ? pages.hasMore
+                    ? 'No matches so far. Older records haven’t been searched yet.'
+                    : 'No record matches.'
+                  : 'Every change appears here.'}
+              </Empty>
+            ) : (
+              daysOf(records).map(([day, ofDay]) => (
+                <section key={day}>
+                  <h2 class="activity-day">{day}</h2>
+                  <ol class="activity">
+                    {ofDay.map((record) => (
+                      <li key={record.id} class={ofAll ? 'audit-record' : undefined}>
+                        <OneRecord record={record} />
+                        {ofAll && record.account && (
+                          <Link href={paths.operator.account(record.account)}>
+                            {record.account}
+                          </Link>
+                        )}
+                      </li>
+                    ))}
+                  </ol>
+                </section>
+              ))
+            )}
+            {pages.hasMore && (
+              <p>
+                <Button busy={pages.isReading} onClick={readOlder}>
+                  {verb}
+                </Button>
+              </p>
+            )}
+          </div>
+        )}
+      </Loaded>
+    </Card>
   );
 }

@@ -68,6 +68,9 @@ const shownIn: Partial<Record<keyof Operations, readonly Topic[]>> = {
   // No event reports them: they are one's own.
   console_list_views: [],
   admin_list_views: [],
+  // They are read every few seconds while somebody looks.
+  console_list_connections: [],
+  admin_open_connections: [],
   // It grows with time, one step after another: the pages that show it ask for the next one.
   admin_get_history: [],
   admin_get_account: [...accountTopics, 'users'],

@@ -62,6 +62,8 @@ export type AccountResponse<N extends AccountOperation> = Operations[`console_${
 interface ReadOptions {
   /** False: does not read for now. */
   enabled?: boolean;
+  /** How often it is read while the page is visible, if not once a minute; false: not again. */
+  everyMs?: number | false;
 }
 
 /** Reads an operation; the response stays up to date while it is shown. */
@@ -73,7 +75,7 @@ export const useRead = <K extends Operation>(
 
 /** The same for an account's operation, in the scope of its users or of an operator. */
 export const useReadIn = <N extends AccountOperation>(
-  { base }: Scope,
+  { base }: Pick<Scope, 'base'>,
   name: N,
   given: AccountGiven<N>,
   options: ReadOptions = {},
@@ -83,7 +85,7 @@ function useQueryOf<T>(
   operation: Operation,
   given: object,
   base: string,
-  { enabled = true }: ReadOptions,
+  { enabled = true, everyMs }: ReadOptions,
 ): UseQueryResult<T, unknown> {
   return useQuery<Held<T>, unknown, T>({
     queryKey: [operation, given, base],
@@ -94,6 +96,7 @@ function useQueryOf<T>(
     select: bodyOf,
     placeholderData: keepPreviousData as never,
     enabled,
+    ...(everyMs === undefined ? {} : { refetchInterval: everyMs }),
   });
 }
 

@@ -23,6 +23,7 @@ export interface Scope {
     user: (name: string) => string;
     activity: string;
     usage: string;
+    connections: string;
   };
 }
 
@@ -57,6 +58,7 @@ export function operatorScope(account: string): Scope {
       user: (name) => at(`users/${encodeURIComponent(name)}`),
       activity: at('audit'),
       usage: at('usage'),
+      connections: at('connections'),
     },
   };
 }

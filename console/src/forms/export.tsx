@@ -17,7 +17,7 @@ type Next = Record<string, string>;
 interface ExportProps<T> {
   /** The file name without its extension. */
   name: string;
-  of: Pages<T>;
+  of: Pick<Pages<T>, 'readToSave'>;
   header: readonly string[];
   cells: (row: T) => Array<string | number>;
 }

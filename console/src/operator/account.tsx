@@ -5,6 +5,7 @@ import { ActivityPage } from '../activity/page.tsx';
 import { useRead } from '../api/reading.ts';
 import { operatorScope, ScopeContext } from '../api/scope.ts';
 import { AuthlistPage } from '../authlist/page.tsx';
+import { ConnectedPage } from '../connections/page.tsx';
 import { DnsPage } from '../dns/page.tsx';
 import { Tabs } from '../menu.tsx';
 import { NotFoundPage } from '../not_found.tsx';
@@ -28,6 +29,7 @@ const pages: Record<Part, FunctionComponent<{ account: Account }>> = {
   tokens: TokensPage,
   authlist: AuthlistPage,
   dns: DnsPage,
+  connections: ConnectedPage,
   usage: UsagePage,
   audit: ActivityPage,
 };

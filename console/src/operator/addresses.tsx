@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
 import type { ResponseOf } from '../api/api.ts';
 import { useRead } from '../api/reading.ts';
+import { ConnectedCard } from '../connections/card.tsx';
 import { CutText } from '../forms/columns.tsx';
 import { useTypedState } from '../forms/list_state.ts';
 import { addressOf, paths } from '../paths.ts';
@@ -40,6 +41,7 @@ export function AddressesPage() {
         )}
       </Card>
       {isNetwork(ip) && <Found ip={ip} />}
+      {isAddress(ip) && <ConnectedCard key={ip} of={{ address: ip }} />}
     </Page>
   );
 }

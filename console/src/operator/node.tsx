@@ -1,6 +1,7 @@
 // One node: its status, its lag, its traffic now, and the problems that it reports.
 import { Link } from 'wouter-preact';
 import { useRead } from '../api/reading.ts';
+import { ConnectedCard } from '../connections/card.tsx';
 import { bytes, dateTime } from '../format.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
@@ -121,6 +122,7 @@ function Known({ node }: { node: Node }) {
           />
         )}
       </Card>
+      <ConnectedCard of={{ node: node.id }} />
       <HistoryCard node={node.id} isOnline={node.live} />
     </>
   );

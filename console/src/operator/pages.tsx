@@ -47,6 +47,13 @@ export const pages: MenuPage[] = [
   ]),
   ...inSection<MenuPage>('Look up', [
     {
+      path: operator.connections,
+      name: 'Connected now',
+      icon: 'connections',
+      words: 'open connections online who sessions live',
+      Page: lazy(() => import('../connections/page.tsx').then((page) => page.ConnectedPage)),
+    },
+    {
       path: operator.addresses,
       name: 'Addresses',
       icon: 'authlist',

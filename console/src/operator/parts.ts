@@ -8,6 +8,7 @@ export const accountParts = [
   { part: 'tokens', name: 'API tokens', icon: 'tokens' },
   { part: 'authlist', name: 'IP authlist', icon: 'authlist' },
   { part: 'dns', name: 'Custom DNS', icon: 'dns' },
+  { part: 'connections', name: 'Connected now', icon: 'connections' },
   { part: 'usage', name: 'Usage', icon: 'usage' },
   { part: 'audit', name: 'Audit log', icon: 'activity' },
 ] as const satisfies ReadonlyArray<{ part: string; name: string; icon: IconName }>;

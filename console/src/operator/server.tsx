@@ -2,6 +2,7 @@
 import { Link, useLocation } from 'wouter-preact';
 import type { ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
+import { ConnectedCard } from '../connections/card.tsx';
 import { cityName, count, dateTime } from '../format.ts';
 import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
 import { addressOf, paths } from '../paths.ts';
@@ -43,6 +44,7 @@ export function ServerPage({ name }: { name: string }) {
             <Loaded of={{ ...nodes, data: serverNodes }} what="the nodes">
               {(all) => <Nodes server={name} nodes={all} />}
             </Loaded>
+            <ConnectedCard of={{ server: name }} />
             {serverNodes !== undefined && serverNodes.length > 0 && (
               <HistoryCard server={name} isOnline={serverRecord.nodes.live > 0} />
             )}

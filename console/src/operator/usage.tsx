@@ -75,30 +75,23 @@ export function UsagePage() {
     );
   };
   return (
-    <Page
-      note="Every account in its current billing period."
-      actions={
-        <ExportCsvButton
-          of="accounts"
-          disabled={!pages.rows.data || pages.hasMore}
-          onClick={save}
-        />
-      }
-    >
+    <Page note="Every account in its current billing period.">
       <Loaded of={pages.rows} what="usage">
         {(all) => (
           <>
             <Totals of={all} />
             <NetworkOverTime />
             <Card>
-              <div class="filters">
-                <SearchField
-                  label="Search"
-                  name="search"
-                  placeholder="Account"
-                  value={text}
-                  onInput={setText}
-                />
+              <div class="list-head">
+                <div class="filters">
+                  <SearchField
+                    label="Search"
+                    name="search"
+                    placeholder="Account"
+                    value={text}
+                    onInput={setText}
+                  />
+                </div>
               </div>
               {all.length === 0 ? (
                 <Empty
@@ -119,6 +112,7 @@ export function UsagePage() {
                   keyOf={({ account }) => account}
                   one="account"
                   many="accounts"
+                  buttons={<ExportCsvButton of="accounts" disabled={pages.hasMore} onClick={save} />}
                 />
               )}
             </Card>

@@ -59,24 +59,22 @@ export function ServerList({ places, filters }: ServerListProps) {
         )}
       </div>
       <Views />
-      <FilterFields places={places ?? []} filters={filters} />
+      <div class="list-head">
+        <FilterFields places={places ?? []} filters={filters} />
+        {flags.admin && <ManyServersBar {...{ chosen, selection, open }} />}
+      </div>
       <Loaded of={pages.rows} what="the servers">
         {() =>
           rows.length === 0 ? (
             <NoServers filters={filters} isNone={pages.total === 0} />
           ) : (
-            <>
-              {flags.admin && <ManyServersBar {...{ chosen, selection, open }} />}
-              <ServersTable
-                {...table}
-                sorting={filters.sorting}
-                view={view}
-                open={open}
-                buttons={
-                  <ExportMenu name={`${account}-servers`} of={pages} {...{ header, cells }} />
-                }
-              />
-            </>
+            <ServersTable
+              {...table}
+              sorting={filters.sorting}
+              view={view}
+              open={open}
+              buttons={<ExportMenu name={`${account}-servers`} of={pages} {...{ header, cells }} />}
+            />
           )
         }
       </Loaded>

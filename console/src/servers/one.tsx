@@ -2,6 +2,7 @@
 import { Link } from 'wouter-preact';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
+import { ConnectedCard } from '../connections/card.tsx';
 import { bytes, cityName, count } from '../format.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { Tabs } from '../menu.tsx';
@@ -70,7 +71,13 @@ export function OneServer({ name, tab, list }: OneServerProps) {
   );
 }
 
-const tabNames = { '': 'Use it', exits: 'Exits', usage: 'Usage', test: 'Test' };
+const tabNames = {
+  '': 'Use it',
+  exits: 'Exits',
+  connected: 'Connected now',
+  usage: 'Usage',
+  test: 'Test',
+};
 type Tab = keyof typeof tabNames;
 
 function Own({ server, tab }: { server: OwnServer; tab: Tab }) {
@@ -80,6 +87,7 @@ function Own({ server, tab }: { server: OwnServer; tab: Tab }) {
   const mayOpen: Record<Tab, boolean> = {
     '': true,
     exits: true,
+    connected: flags.admin || flags.proxy,
     usage: flags.admin || flags.billing,
     test: hasPorts,
   };
@@ -94,6 +102,8 @@ function Own({ server, tab }: { server: OwnServer; tab: Tab }) {
       />
       {tab === 'exits' ? (
         <ExitIps server={server} />
+      ) : tab === 'connected' && mayOpen.connected ? (
+        <ConnectedCard of={{ server: name }} />
       ) : tab === 'usage' && mayOpen.usage ? (
         <LastDays of={{ server: name }} />
       ) : tab === 'test' && hasPorts ? (

@@ -3,6 +3,7 @@ import { Link } from 'wouter-preact';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { UserEntries } from '../authlist/user_entries.tsx';
+import { ConnectedCard } from '../connections/card.tsx';
 import { count } from '../format.ts';
 import { OfRecord, useDialog } from '../forms/form_dialog.tsx';
 import { addressOf, paths } from '../paths.ts';
@@ -63,6 +64,7 @@ export function OneUser({ name }: { name: string }) {
         {(record) => <Facts of={record} />}
       </Loaded>
       <Unread of={vpn} what="whether a server has a VPN" />
+      {(flags.admin || flags.proxy) && <ConnectedCard of={{ user: name }} />}
       <UserEntries user={name} note={`Connections from these addresses count as ${name}.`} />
       {(flags.admin || flags.billing) && <LastDays of={{ user: name }} />}
       {dialog}

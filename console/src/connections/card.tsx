@@ -1,0 +1,46 @@
+// Who is connected now, on the page of a user, server, node or address: the largest groups.
+import { useContext } from 'preact/hooks';
+import { Link } from 'wouter-preact';
+import { ScopeContext } from '../api/scope.ts';
+import { addressOf, paths } from '../paths.ts';
+import { Card, Empty, Loaded } from '../ui/ui.ts';
+import { type ConnectionQuery, useConnections } from './read.ts';
+import { GroupsTable } from './table.tsx';
+import { missingText, totalText } from './words.ts';
+
+const maxGroups = 5;
+
+interface ConnectedCardProps {
+  of: Pick<ConnectionQuery, 'user' | 'server' | 'address' | 'node'>;
+}
+
+export function ConnectedCard({ of }: ConnectedCardProps) {
+  const scope = useContext(ScopeContext);
+  const reading = useConnections({ ...of, limit: maxGroups });
+  const { node, ...filters } = of;
+  const page = (scope?.paths ?? paths.operator).connections;
+  const without = of.user ? 'User' : of.address ? 'Address' : 'Server';
+  return (
+    <Card
+      title="Connected now"
+      actions={node === undefined && <Link href={addressOf(page, filters)}>All connections</Link>}
+    >
+      <Loaded of={reading} what="who is connected">
+        {({ connections, rest, total, missing }) => (
+          <>
+            {total.connections === 0 ? (
+              <Empty title="No one is connected." />
+            ) : (
+              <>
+                <p class="note">{totalText(total)}</p>
+                <GroupsTable rows={connections} {...{ scope, without }} />
+                {rest.groups > 0 && <p class="note">The largest are shown.</p>}
+              </>
+            )}
+            {missing.length > 0 && <p class="note">{missingText(missing)}</p>}
+          </>
+        )}
+      </Loaded>
+    </Card>
+  );
+}

@@ -1,0 +1,250 @@
+// Connected now: the open connections, or their sums by user, server or address; of an account, or
+// of the whole network. They move while one looks.
+import { useContext, useState } from 'preact/hooks';
+import { useAddressState, useAddressStates, usePath } from '../address.ts';
+import { operatorScope, type Scope, ScopeContext } from '../api/scope.ts';
+import { count, isoTime } from '../format.ts';
+import { ExportMenu } from '../forms/export.tsx';
+import { useTypedState } from '../forms/list_state.ts';
+import { SuggestField } from '../forms/suggest_field.tsx';
+import { SuggestUser } from '../forms/suggest_user.tsx';
+import { Views } from '../forms/views.tsx';
+import { useServerChoices as useNetworkServers } from '../operator/server_choices.ts';
+import { SuggestAccount } from '../operator/suggest_account.tsx';
+import { addressOf } from '../paths.ts';
+import { useServerChoices } from '../servers/choices.ts';
+import { isAddress } from '../typed.ts';
+import {
+  Button,
+  Card,
+  Choice,
+  Empty,
+  FilterBar,
+  isOneOf,
+  Loaded,
+  Page,
+  SearchField,
+} from '../ui/ui.ts';
+import {
+  type ConnectionGroup,
+  type ConnectionQuery,
+  type OpenConnections,
+  readConnections,
+  useConnections,
+} from './read.ts';
+import { credentialsText, GroupsTable, SumsTable } from './table.tsx';
+import { missingText, totalText } from './words.ts';
+
+const headings = { account: 'Account', user: 'User', server: 'Server', address: 'Address' };
+type By = keyof typeof headings;
+
+const rowsAtFirst = 100;
+/** As many as the server lists. */
+const maxRows = 1000;
+const noFilters = { account: '', user: '', server: '' };
+type Filters = typeof noFilters;
+
+export function ConnectedPage() {
+  const scope = useContext(ScopeContext);
+  const [filters, change] = useAddressStates(noFilters);
+  const [address, setAddress, settled] = useTypedState('address');
+  const [byText, setBy] = useAddressState('by');
+  const options = waysFor(scope);
+  const by = isOneOf(headings, byText) && options.includes(byText) ? byText : undefined;
+  const [isPaused, setPaused] = useState(false);
+  const [isLong, setLong] = useState(false);
+  const from = settled.trim();
+  const query: ConnectionQuery = {
+    ...Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== '')),
+    ...(isAddress(from) && { address: from }),
+    ...(by && { by }),
+    limit: isLong ? maxRows : rowsAtFirst,
+  };
+  const reading = useConnections(query, isPaused);
+  const isFiltered = isAddress(from) || Object.values(filters).some(Boolean);
+  const own = scope && !scope.flags.admin;
+  return (
+    <Page
+      note={
+        own
+          ? 'Your open connections, as the nodes have them at this moment.'
+          : 'Open connections, as the nodes have them at this moment. They are shown, not stored.'
+      }
+      actions={
+        <Button icon={isPaused ? 'resume' : 'pause'} onClick={() => setPaused(!isPaused)}>
+          {isPaused ? 'Resume updates' : 'Pause updates'}
+        </Button>
+      }
+    >
+      <Card>
+        <Choice
+          label="Show"
+          value={by ?? ''}
+          onChoose={setBy}
+          options={[
+            { value: '', text: 'Connections' },
+            ...options.map((way) => ({ value: way, text: `By ${way}` })),
+          ]}
+        />
+        <Views />
+        <div class="list-head">
+          <FilterBar
+            values={Object.values(filters)}
+            first={
+              <SearchField
+                label="Address"
+                name="address"
+                placeholder="203.0.113.7"
+                value={address}
+                onInput={setAddress}
+              />
+            }
+          >
+            <FilterFields {...{ scope, filters, change }} />
+          </FilterBar>
+        </div>
+        {from !== '' && !isAddress(from) && (
+          <p class="note" role="status">
+            Enter a whole IP address to filter by it.
+          </p>
+        )}
+        <Loaded of={reading} what="who is connected">
+          {(shown) => (
+            <Shown
+              of={shown}
+              isOld={reading.isPlaceholderData}
+              {...{ query, by, scope, isFiltered }}
+              onMore={isLong ? undefined : () => setLong(true)}
+            />
+          )}
+        </Loaded>
+      </Card>
+    </Page>
+  );
+}
+
+/** What groups can be summed by here: an account is one, and its user sees oneself alone. */
+const waysFor = (scope: Scope | undefined): By[] => [
+  ...(scope ? [] : (['account'] as const)),
+  ...(scope && !scope.flags.admin ? [] : (['user'] as const)),
+  ...(['server', 'address'] as const),
+];
+
+interface FilterFieldsProps {
+  scope: Scope | undefined;
+  filters: Filters;
+  change: (changes: Partial<Filters>) => void;
+}
+
+function FilterFields({ scope, filters, change }: FilterFieldsProps) {
+  const { account } = filters;
+  const user = (
+    <SuggestUser
+      label="User"
+      value={filters.user}
+      onInput={(user) => change({ user })}
+      others={[{ value: '', text: 'All users' }]}
+    />
+  );
+  return (
+    <>
+      {!scope && (
+        <SuggestAccount value={account} onInput={(account) => change({ account, user: '' })} />
+      )}
+      {scope
+        ? scope.flags.admin && user
+        : account !== '' && (
+            <ScopeContext.Provider value={operatorScope(account)}>{user}</ScopeContext.Provider>
+          )}
+      <SuggestField
+        label="Server"
+        name="server"
+        what="the servers"
+        value={filters.server}
+        onInput={(server) => change({ server })}
+        others={[{ value: '', text: 'All servers' }]}
+        useChoices={scope ? useServerChoices : useNetworkServers}
+      />
+    </>
+  );
+}
+
+interface ShownProps {
+  of: OpenConnections;
+  /** Whether it is the answer to the previous query. */
+  isOld: boolean;
+  query: ConnectionQuery;
+  by: By | undefined;
+  scope: Scope | undefined;
+  isFiltered: boolean;
+  /** Lists more of them, if there are more. */
+  onMore: (() => void) | undefined;
+}
+
+function Shown({ of, isOld, query, by, scope, isFiltered, onMore }: ShownProps) {
+  const [columns, setColumns] = useAddressState('columns');
+  const [path] = usePath();
+  const { connections, sums, rest, total, missing } = of;
+  const choice = { text: columns, set: setColumns };
+  const { by: _by, limit: _limit, ...filters } = query;
+  return (
+    <div class="paged-table" aria-busy={isOld}>
+      <div class="row">
+        <p class="note">{totalText(total)}</p>
+        <span class="row-end">
+          <ExportMenu
+            name="connections"
+            of={{ readToSave: (_, stop) => readToSave(scope, filters, stop) }}
+            {...{ header, cells }}
+          />
+        </span>
+      </div>
+      {total.connections === 0 ? (
+        <Empty title={isFiltered ? 'No connection matches.' : 'No one is connected.'}>
+          {!isFiltered && 'Connections appear here as soon as they are opened.'}
+        </Empty>
+      ) : sums && by ? (
+        <SumsTable
+          {...{ scope, choice }}
+          rows={sums}
+          heading={headings[by]}
+          linkTo={(of) => addressOf(path, stateOf({ ...filters, ...of }))}
+        />
+      ) : (
+        <GroupsTable rows={connections} {...{ scope, choice }} />
+      )}
+      {rest.groups > 0 && (
+        <p class="note">{count(rest.connections, 'more connection')} in smaller groups.</p>
+      )}
+      {rest.groups > 0 && onMore && (
+        <p>
+          <Button onClick={onMore}>Show more</Button>
+        </p>
+      )}
+      {missing.length > 0 && <p class="note">{missingText(missing)}</p>}
+    </div>
+  );
+}
+
+/** The filters that are set, for the address. */
+const stateOf = (filters: ConnectionQuery): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(filters).flatMap(([name, value]) => (value ? [[name, String(value)]] : [])),
+  );
+
+/** The connections one by one, whatever they are summed by on the page. */
+async function readToSave(scope: Scope | undefined, filters: ConnectionQuery, stop: AbortSignal) {
+  const query = { ...filters, limit: maxRows };
+  const { connections: rows } = await readConnections(scope, query, stop);
+  return { rows, as_of: undefined, next: undefined, total: rows.length, found: rows.length };
+}
+
+const header = [
+  ...['account', 'user', 'address', 'server', 'exit_ip', 'service', 'connections'],
+  ...['bytes_down', 'bytes_up', 'since', 'last_byte', 'identified_by'],
+];
+const cells = (group: ConnectionGroup) => [
+  ...[group.account, group.user, group.address, group.server, group.exit_ip, group.service],
+  ...[group.connections, group.down, group.up, isoTime(group.since)],
+  ...[isoTime(group.last_byte_at), credentialsText(group)],
+];

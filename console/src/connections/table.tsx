@@ -1,0 +1,158 @@
+// Open connections as a table: groups of one user, address and exit IP, or sums of these.
+import type { ComponentChildren } from 'preact';
+import { Link } from 'wouter-preact';
+import { operatorScope, type Scope } from '../api/scope.ts';
+import { columnBytes } from '../format.ts';
+import { CutText } from '../forms/columns.tsx';
+import { paths } from '../paths.ts';
+import { Since } from '../relative_time.tsx';
+import { serviceName } from '../servers/services.ts';
+import { type Column, Table, type TableProps } from '../ui/ui.ts';
+import type { ConnectionGroup, ConnectionSum } from './read.ts';
+
+const ways: Record<ConnectionGroup['credentials'][number], string> = {
+  authlist: 'IP authlist',
+  token: 'Proxy access token',
+  vpn: 'VPN password',
+};
+export const credentialsText = ({ credentials }: ConnectionGroup) =>
+  credentials.map((way) => ways[way] ?? way).join(', ');
+
+/** What names a sum. */
+export type Named = Partial<Pick<ConnectionSum, 'account' | 'user' | 'server' | 'address'>>;
+
+type Figures = Pick<ConnectionSum, 'connections' | 'up' | 'down' | 'since' | 'last_byte_at'>;
+const figures: Column<Figures>[] = [
+  {
+    heading: 'Connections',
+    numeric: true,
+    cell: ({ connections }) => connections.toLocaleString('en'),
+  },
+  { heading: 'Down', numeric: true, cell: ({ down }) => columnBytes(down) },
+  { heading: 'Up', numeric: true, rank: 2, cell: ({ up }) => columnBytes(up) },
+  { heading: 'Since', word: 'since', rank: 1, cell: ({ since }) => <Since at={since} /> },
+  {
+    heading: 'Last data',
+    word: 'last data',
+    rank: 3,
+    cell: ({ last_byte_at }) => <Since at={last_byte_at} />,
+  },
+];
+
+const accountColumn: Column<Named> = {
+  heading: 'Account',
+  cut: true,
+  cell: ({ account = '' }) => (
+    <Link title={account} href={paths.operator.account(account, 'connections')}>
+      {account}
+    </Link>
+  ),
+};
+const userColumn = (scope: Scope | undefined): Column<Named> => ({
+  heading: 'User',
+  names: true,
+  cut: true,
+  cell: ({ account = '', user = '' }) => (
+    <Link title={user} href={(scope ?? operatorScope(account)).paths.user(user)}>
+      {user}
+    </Link>
+  ),
+});
+const addressColumn: Column<Named> = {
+  heading: 'Address',
+  cell: ({ address = '' }) => <span class="mono">{address}</span>,
+};
+const serverColumn = (scope: Scope | undefined): Column<Named> => ({
+  heading: 'Server',
+  cell: ({ server = '' }) => (
+    <Link href={(scope?.paths ?? paths.operator).server(server)}>{server}</Link>
+  ),
+});
+
+const groupColumns = (scope: Scope | undefined): Column<ConnectionGroup>[] => [
+  userColumn(scope),
+  ...(scope ? [] : [accountColumn]),
+  addressColumn,
+  serverColumn(scope),
+  { heading: 'Exit IP', rank: 4, cell: ({ exit_ip }) => <span class="mono">{exit_ip}</span> },
+  ...figures,
+  {
+    heading: 'Service',
+    cut: true,
+    rank: 5,
+    cell: ({ service }) => <CutText of={serviceName(service)} />,
+  },
+  {
+    heading: 'Identified by',
+    cut: true,
+    rank: 6,
+    cell: (group) => <CutText of={credentialsText(group)} />,
+  },
+  ...(scope?.isOperator === false
+    ? []
+    : [
+        {
+          heading: 'Nodes',
+          cut: true,
+          rank: 7,
+          cell: ({ nodes = [] }: ConnectionGroup) => <CutText of={nodes.join(', ')} />,
+        },
+      ]),
+];
+
+interface GroupsProps {
+  rows: readonly ConnectionGroup[];
+  scope: Scope | undefined;
+  choice?: TableProps<never>['choice'];
+  /** The column that all rows have in common. */
+  without?: 'User' | 'Server' | 'Address';
+}
+
+export function GroupsTable({ rows, scope, choice, without }: GroupsProps) {
+  const columns = groupColumns(scope)
+    .filter(({ heading }) => heading !== without)
+    .map((column, at) => (at === 0 ? { ...column, names: true } : column));
+  return (
+    <Table
+      compact
+      caption="Open connections"
+      {...{ columns, rows, choice }}
+      keyOf={({ server, service, account, user, address, exit_ip }) =>
+        [server, service, account, user, address, exit_ip].join(' ')
+      }
+    />
+  );
+}
+
+interface SumsProps {
+  rows: readonly ConnectionSum[];
+  /** The heading of what names a sum. */
+  heading: string;
+  scope: Scope | undefined;
+  choice?: TableProps<never>['choice'];
+  /** Shows the connections of one. */
+  linkTo: (of: Named) => string;
+}
+
+export function SumsTable({ rows, heading, scope, choice, linkTo }: SumsProps) {
+  const named = ({ account, user, server, address }: Named) => ({ account, user, server, address });
+  const nameOf = (row: Named): string => row.user ?? row.server ?? row.address ?? row.account ?? '';
+  const link = (row: Named): ComponentChildren => (
+    <Link title={nameOf(row)} href={linkTo(named(row))}>
+      {nameOf(row)}
+    </Link>
+  );
+  const columns: Column<ConnectionSum>[] = [
+    { heading, names: true, cut: true, cell: link },
+    ...(heading === 'User' && !scope ? [accountColumn] : []),
+    ...figures,
+  ];
+  return (
+    <Table
+      compact
+      caption={`Open connections by ${heading.toLowerCase()}`}
+      {...{ columns, rows, choice }}
+      keyOf={(row) => Object.values(named(row)).join(' ')}
+    />
+  );
+}
