@@ -2,13 +2,13 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { auditActions } from '../../kit/src/audit_sentences.ts';
 import {
   type AuditRecord,
   accountKinds,
   actionsOf,
   auditPieces,
   auditSentence,
-  deeds,
   differences,
   kindOf,
   networkKinds,
@@ -17,17 +17,24 @@ import { actorName } from '../src/format.ts';
 
 const source = join(import.meta.dirname, '../../server/src');
 const lists = ['authlist', 'override'];
-const actions = globSync('**/*.ts', { cwd: source }).flatMap((file) => {
+const nouns = new Set(auditActions.map((action) => action.replace(/\..*/, '')));
+const actions = globSync('**/*.ts', { cwd: source, exclude: ['cli/**'] }).flatMap((file) => {
   const text = readFileSync(join(source, file), 'utf8');
-  // Also those of `action: isNew ? 'a.create' : 'a.change'`, and of both lists by
-  // `${entry}.restore`.
+  // Those of `action: isNew ? 'a.create' : 'a.change'`, of any noun; those handed to a function, of
+  // a known one; and those of both lists by `${entry}.restore`.
   const lines = text.match(/^.*\b(action: |(record|audit)\w+\().*['`].*$/gm) ?? [];
-  return lines.flatMap((line) => [
-    ...[...line.matchAll(/'([a-z_]+\.[a-z_]+)'/g)].map((match) => match[1] as string),
-    ...[...line.matchAll(/entry\}\.([a-z_]+)`/g)].flatMap(([, verb]) =>
-      lists.map((list) => `${list}.${verb}`),
-    ),
-  ]);
+  const inText = [...text.matchAll(/'([a-z_]+)\.[a-z_]+'/g)].filter(([, noun = '']) =>
+    nouns.has(noun),
+  );
+  return [
+    ...inText.map(([literal]) => literal.slice(1, -1)),
+    ...lines.flatMap((line) => [
+      ...[...line.matchAll(/'([a-z_]+\.[a-z_]+)'/g)].map((match) => match[1] as string),
+      ...[...line.matchAll(/(?:entry|kind)\}\.([a-z_]+)`/g)].flatMap(([, verb]) =>
+        lists.map((list) => `${list}.${verb}`),
+      ),
+    ]),
+  ];
 });
 
 const record = (rest: Partial<AuditRecord>): AuditRecord => ({
@@ -46,9 +53,13 @@ test('the source of the server was found', () => {
 });
 
 test.each([...new Set(actions)].sort())('%s has a sentence', (action) => {
-  expect(Object.keys(deeds)).toContain(action);
+  expect(auditActions).toContain(action);
   // Also where the record holds nothing of what the sentence would name.
   expect(auditSentence(record({ action, target: 'fra1' }))).toMatch(/^alice [a-z].*[^ ]\.$/);
+});
+
+test('a sentence that no action of the server has is none of the audit log', () => {
+  expect(auditActions.filter((action) => !actions.includes(action))).toEqual([]);
 });
 
 test('an action without a sentence is shown as it is', () => {
@@ -110,7 +121,7 @@ describe('sentences', () => {
 });
 
 test('the filter of kinds offers each that an action has; an account has none of the network', () => {
-  expect([...new Set(Object.keys(deeds).map(kindOf))].sort()).toEqual(networkKinds);
+  expect([...new Set(auditActions.map(kindOf))].sort()).toEqual(networkKinds);
   expect(networkKinds.filter((kind) => !accountKinds.includes(kind))).toEqual(['Network']);
 });
 

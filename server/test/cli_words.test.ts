@@ -48,17 +48,27 @@ test('an audit record is a sentence: who did what to which record, and what chan
       ...{ before: { limit_bytes: 5e12 }, after: { limit_bytes: 6e12 } },
     },
     {
+      ...{ ...record, actor_kind: 'operator', actor: 'first', account: null },
+      ...{
+        action: 'server.change',
+        target: 'fra1',
+        before: { title: 'Riga', services: ['proxy'] },
+      },
+      after: { title: 'Frankfurt', services: [] },
+    },
+    {
       ...{ ...record, at: at - 86_400, actor_kind: 'system', actor: 'expiry', account: 'acme' },
       ...{ action: 'user.raise_token_version', target: 'bob', before: null, after: null },
     },
   ];
   expect(auditInWords(records, false)).toBe(
     `2027-01-15
-08:00Z  acme/alice created authlist entry 203.0.113.7 for bob until 08:10Z
-08:00Z  operator first changed account acme: limit 5 TB → 6 TB
+08:00Z  acme/alice added 203.0.113.7 to the authlist for bob, until 08:10Z
+08:00Z  operator first changed the limit of a period: 5 TB → 6 TB
+08:00Z  operator first changed the server fra1: title Riga → Frankfurt, services
 
 2027-01-14
-08:00Z  system expiry ended the proxy access tokens of user bob of acme
+08:00Z  system expiry ended all proxy access tokens of bob (account acme)
 `,
   );
   expect(auditInWords(records, true)).toContain('until 08:10Z (from 203.0.113.9)\n');

@@ -123,7 +123,7 @@ export function ConnectedPage() {
   );
 }
 
-/** What groups can be summed by here: an account is one, and its user sees oneself alone. */
+/** The ways to sum groups here: an account is one, and its user without the flag admin another. */
 const waysFor = (scope: Scope | undefined): By[] => [
   ...(scope ? [] : (['account'] as const)),
   ...(scope && !scope.flags.admin ? [] : (['user'] as const)),

@@ -1,4 +1,4 @@
-// Who is connected now: the open connections of an account, or of the whole network. They are read
+// The open connections of an account, or of the whole network. They are read
 // again every few seconds while somebody looks: the nodes are asked for no longer than that.
 import { useContext } from 'preact/hooks';
 import type { Given, ResponseOf } from '../api/api.ts';

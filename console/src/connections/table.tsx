@@ -18,7 +18,7 @@ const ways: Record<ConnectionGroup['credentials'][number], string> = {
 export const credentialsText = ({ credentials }: ConnectionGroup) =>
   credentials.map((way) => ways[way] ?? way).join(', ');
 
-/** What names a sum. */
+/** The fields that name a sum. */
 export type Named = Partial<Pick<ConnectionSum, 'account' | 'user' | 'server' | 'address'>>;
 
 type Figures = Pick<ConnectionSum, 'connections' | 'up' | 'down' | 'since' | 'last_byte_at'>;

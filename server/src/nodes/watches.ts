@@ -57,7 +57,7 @@ export interface NodeConnections {
 /** The same of all nodes of a server. */
 export type ConnectionGroup = NodeConnectionGroup & { server: string; nodes: string[] };
 
-/** What groups can have in common, by which they are summed. */
+/** The ways in which groups are summed: each is a fact that some of them share. */
 export type SummedBy = 'account' | 'user' | 'server' | 'address';
 
 /** The groups of one account, user, server or address; it has the fields that name this. */
