@@ -388,8 +388,8 @@ function findPackages(files: File[]) {
 const inPrograms = (files: File[]) =>
   files.filter(({ path }) => /^(server|agent|kit)\/src\/.*\.ts$/.test(path));
 
-/** Files of the kit that import nothing run in browsers, too: docs/decisions/0099-audit-sentences.md. */
-const runsInBrowsers = (files: readonly Source[], path: string) =>
+/** Files of the kit that import nothing run in browsers, too (docs/decisions/0099). */
+const runsInBrowsers = (files: readonly File[], path: string) =>
   path.startsWith('kit/src/') &&
   files.some((file) => file.path === path && findImports(file.text).length === 0);
 

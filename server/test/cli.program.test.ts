@@ -76,6 +76,22 @@ describe('against a running server', () => {
     });
   });
 
+  test('account create adds servers, and prints the token also when it cannot', async () => {
+    const create = (name: string, servers: string) =>
+      cli.run('account', 'create', name, ...terms, '--servers', servers);
+    const { code, stderr } = await create('served', 'fra1');
+    expect([code, stderr]).toEqual([0, 'The account was created with 1 server.\n']);
+    expect(
+      (await json('contract', 'list', 'served')).map(({ server }: { server: string }) => server),
+    ).toEqual(['fra1']);
+    const failed = await create('unserved', 'fra1,nowhere');
+    expect([failed.code, failed.stdout]).toEqual([1, expect.stringMatching(/\tewa_\w{36}\n$/)]);
+    expect(failed.stderr).toMatch(
+      /created, but without servers: .*nowhere.*\nAdd them: exitward contract add unserved fra1 nowhere\n$/,
+    );
+    expect(await json('contract', 'list', 'unserved')).toEqual([]);
+  });
+
   test('off a terminal a list is tab-separated: no header, no colour, plain numbers', async () => {
     const { stdout } = await cli.run('account', 'list');
     expect(stdout).toMatch(/^acme\tTeam\t0\t500000000000\tno\tno\t\d{10}\n/);

@@ -1,14 +1,14 @@
 // exitward account …, exitward undo …
 
-import { type Column, done, record } from '../../../kit/src/cli/output.ts';
-import { secondsInWords } from '../../../kit/src/cli/values.ts';
+import { type Column, counted, done, record, type Shown } from '../../../kit/src/cli/output.ts';
+import { list, secondsInWords } from '../../../kit/src/cli/values.ts';
 import { jsonText } from '../../../kit/src/visible.ts';
-import { changeAt, createAt, listAt, showAt } from './actions.ts';
+import { changeAt, listAt, showAt } from './actions.ts';
 import type { AdminApi } from './api.ts';
 import { created, expiry, type Row } from './columns.ts';
 import { nounOf, type Verb } from './command.ts';
 import { questionOfTerms } from './cut_off.ts';
-import type { Choice } from './given.ts';
+import type { Choice, Given } from './given.ts';
 import { lifetime, size, time, whole, yesNo } from './values.ts';
 
 const account = '/accounts/<account>';
@@ -64,6 +64,35 @@ const furtherTerms: Choice[] = [
   ],
 ];
 
+/**
+ * Creates it, then adds its servers, all or none. A failure there comes after the token, which is
+ * shown only once: exit code 1.
+ */
+async function createAccount(given: Given, api: AdminApi): Promise<Shown> {
+  const shown = record(
+    await api.post('/accounts', { name: given.word('name'), ...given.fields }),
+    [
+      ['account', 'account.name'],
+      ['api token', 'api_token'],
+    ],
+    'The account was created.',
+  );
+  const servers = given.option('servers') as string[] | undefined;
+  if (!servers) return shown;
+  try {
+    await api.post(given.path('/accounts/<name>/servers/add'), { servers });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const next = `exitward contract add ${given.word('name')} ${servers.join(' ')}`;
+    const sentence = `The account was created, but without servers: ${reason}\nAdd them: ${next}`;
+    return { ...shown, sentence, code: 1 };
+  }
+  return {
+    ...shown,
+    sentence: `The account was created with ${counted(servers.length, 'server')}.`,
+  };
+}
+
 export const accountNoun = nounOf('account', 'accounts and their contracts', [
   {
     usage: 'list',
@@ -83,16 +112,14 @@ export const accountNoun = nounOf('account', 'accounts and their contracts', [
     usage: 'create <name>',
     summary: 'create an account; prints its API token',
     required: terms,
-    examples: ['exitward account create acme --plan small --expiry +1y --limit 500GB'],
-    options: furtherTerms,
-    run: createAt(
-      '/accounts',
-      [
-        ['account', 'account.name'],
-        ['api token', 'api_token'],
-      ],
-      'The account was created.',
-    ),
+    examples: [
+      'exitward account create acme --plan small --expiry +1y --limit 500GB --servers fra1,ams1',
+    ],
+    options: [
+      ...furtherTerms,
+      ['--servers <names>', 'servers of the contract, such as fra1,ams1', undefined, list],
+    ],
+    run: createAccount,
   },
   {
     usage: 'change <account>',

@@ -2,15 +2,19 @@
 import { useState } from 'preact/hooks';
 import type { Given, ResponseOf } from '../../api/api.ts';
 import { change, useRead } from '../../api/reading.ts';
+import { explain } from '../../api/sentences.ts';
 import { daySeconds } from '../../charts/days.ts';
 import { cutOffBy, type Terms } from '../../contract/cut_off.ts';
 import { LimitField, limitIn, limitOf } from '../../contract/limit_field.tsx';
+import { count } from '../../format.ts';
 import { differing } from '../../forms/differing.ts';
 import { ExactExpiryField, expiryOf } from '../../forms/expiry_field.tsx';
 import { FormDialog } from '../../forms/form_dialog.tsx';
 import { NameField } from '../../forms/name_field.tsx';
+import { inParts } from '../../forms/parts.ts';
 import { now } from '../../now.ts';
 import {
+  Button,
   CheckField,
   Dialog,
   Form,
@@ -23,6 +27,7 @@ import {
   Unread,
 } from '../../ui/ui.ts';
 import type { Account } from '../states.ts';
+import { ContractServers } from './contract_servers.tsx';
 
 /** A second, and ten years: the limits of the server. */
 const leastLifetime_days = 0.00001;
@@ -36,12 +41,25 @@ interface NewAccountDialogProps {
 
 export function NewAccountDialog({ onClose, onDone }: NewAccountDialogProps) {
   const [created, setCreated] = useState<ResponseOf<'admin_create_account'>>();
+  const [servers, setServers] = useState<string[]>([]);
+  /** The reason why the new account has none of its servers yet. */
+  const [failure, setFailure] = useState<string>();
+  const addServers = async (account: string) => {
+    setFailure(undefined);
+    try {
+      await inParts(servers, (part) =>
+        change('admin_add_account_servers', { path: { account }, body: { servers: part } }),
+      );
+    } catch (error) {
+      setFailure(explain(error).sentence);
+    }
+  };
   const create = async (fields: FormData) => {
-    setCreated(
-      await change('admin_create_account', {
-        body: { name: textOf(fields, 'name'), ...contractOf(fields) },
-      }),
-    );
+    const response = await change('admin_create_account', {
+      body: { name: textOf(fields, 'name'), ...contractOf(fields) },
+    });
+    if (servers.length > 0) await addServers(response.account.name);
+    setCreated(response);
   };
   if (created) {
     const { name } = created.account;
@@ -54,9 +72,17 @@ export function NewAccountDialog({ onClose, onDone }: NewAccountDialogProps) {
           lead="This is the account’s first API token. Send it to the account’s holder over a private channel."
           onDone={done}
         >
+          {failure !== undefined && (
+            <div class="fault banner" role="alert">
+              <p>{`The account has no servers yet: they couldn’t be added. ${failure}`}</p>
+              <Button onClick={() => void addServers(name)}>Try again</Button>
+            </div>
+          )}
           <p class="note">
-            Next, on the account’s page: add servers, then add a user with the admin permission and
-            send an invitation to the console.
+            {servers.length > 0 && failure === undefined
+              ? `${count(servers.length, 'server')} on the contract. Next, on the account’s page: `
+              : 'Next, on the account’s page: add servers, then '}
+            add a user with the admin permission and send an invitation to the console.
           </p>
         </ShownOnce>
       </Dialog>
@@ -67,6 +93,7 @@ export function NewAccountDialog({ onClose, onDone }: NewAccountDialogProps) {
       <Form verb="Create the account" onSubmit={create} onCancel={onClose}>
         <NameField hint="Users sign in with it. It can’t be changed later." />
         <ContractFields />
+        <ContractServers chosen={servers} onChoose={setServers} />
       </Form>
     </Dialog>
   );
