@@ -24,7 +24,7 @@ const ofAccount = {
   tokens: { sample: 'read-only', empty: 'No API tokens' },
   authlist: { sample: '203.0.113.7', empty: 'No addresses listed' },
   dns: { sample: 'exitward.example', empty: 'No hostnames overridden' },
-  connections: { sample: 'alice', empty: 'No one is connected.' },
+  connections: { sample: '203.0.113.7', empty: 'No one is connected.' },
   usage: { sample: '159 kB', empty: 'No traffic in this period' },
   audit: { sample: 'API token default added', empty: 'No activity yet' },
 } satisfies Record<string, Omit<Row, 'heading'>>;
@@ -40,7 +40,7 @@ const pages: Record<string, Row> = {
     Object.entries({
       '': 'Settings to copy',
       '/exits': '203.0.113.7',
-      '/connected': 'alice',
+      '/connected': '203.0.113.7',
       '/usage': 'By day',
       '/test': 'From a shell',
     }).map(([tab, sample]) => [

@@ -28,7 +28,7 @@ export function ConnectedCard({ of }: ConnectedCardProps) {
       <Loaded of={reading} what="who is connected">
         {({ connections, rest, total, missing }) => (
           <>
-            {total.connections === 0 ? (
+            {connections.length === 0 ? (
               <Empty title="No one is connected." />
             ) : (
               <>

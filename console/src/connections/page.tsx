@@ -199,7 +199,7 @@ function Shown({ of, isOld, query, by, scope, isFiltered, onMore }: ShownProps) 
           />
         </span>
       </div>
-      {total.connections === 0 ? (
+      {(sums ?? connections).length === 0 ? (
         <Empty title={isFiltered ? 'No connection matches.' : 'No one is connected.'}>
           {!isFiltered && 'Connections appear here as soon as they are opened.'}
         </Empty>

@@ -112,7 +112,9 @@ export function UsagePage() {
                   keyOf={({ account }) => account}
                   one="account"
                   many="accounts"
-                  buttons={<ExportCsvButton of="accounts" disabled={pages.hasMore} onClick={save} />}
+                  buttons={
+                    <ExportCsvButton of="accounts" disabled={pages.hasMore} onClick={save} />
+                  }
                 />
               )}
             </Card>
