@@ -1,6 +1,6 @@
 // The services of servers in words.
 import { expect, test } from 'vitest';
-import { servicesText, shortServices } from '../src/servers/services.ts';
+import { servicesText, shortServices } from '../src/services.ts';
 
 const services = ['proxy', 'proxy-https', 'vpn-ikev2', 'vpn-l2tp', 'later'];
 

@@ -185,11 +185,11 @@ describe('a table', () => {
     /** The operations of the fake on views do as those of the server. */
     function storeViews(): void {
       t.fake.answer(({ name }, { params, body }) => {
-        if (name === 'GET /admin/views') return { body: views };
-        if (name === 'DELETE /admin/views/{id}') {
+        if (/^GET \/(admin|console)\/views$/.test(name)) return { body: views };
+        if (/^DELETE \/(admin|console)\/views/.test(name)) {
           views = views.filter(({ id }) => String(id) !== params.id);
         }
-        if (name !== 'PUT /admin/views') return undefined;
+        if (!/^PUT \/(admin|console)\/views$/.test(name)) return undefined;
         const { replace, ...view } = body as Record<string, unknown>;
         const before = views.find((other) => other.name === view.name && other.page === view.page);
         if (before && !replace) {
@@ -222,6 +222,30 @@ describe('a table', () => {
       expect(await bar().getByRole('link').count()).toBe(0);
       await t.visit.toast('removed').getByRole('button', { name: 'Undo' }).click();
       await bar().getByRole('link', { name: 'Inactive users' }).waitFor();
+    });
+
+    test('of an account holder are in each of their tabs: saved, applied and removed', async () => {
+      storeViews();
+      await t.load('/authlist?state=idle');
+      await t.visit.button('Save view …').click();
+      await t.visit.field('Name').fill('Idle');
+      await saveDialog().getByRole('button', { name: 'Save view' }).click();
+      await bar().getByRole('link', { name: 'Idle' }).waitFor();
+      expect(views).toMatchObject([{ page: '/authlist', name: 'Idle', query: 'state=idle' }]);
+      const tab = await t.visit.context.newPage();
+      await tab.goto(`${t.visit.origin}/#/authlist`);
+      await tab.getByRole('link', { name: 'Idle', exact: true }).click();
+      await expect.poll(() => tab.url()).toContain('state=idle');
+      await tab.getByRole('button', { name: 'Remove the view Idle' }).click();
+      await expect.poll(() => views).toEqual([]);
+      await tab.close();
+      await t.visit.page.reload();
+      await t.visit.button('Save view …').waitFor();
+      expect(await bar().getByRole('link').count()).toBe(0);
+      expect(t.fake.writes.slice(-2).map(({ operation }) => operation)).toEqual([
+        'PUT /console/views',
+        'DELETE /console/views/{id}',
+      ]);
     });
 
     deepTest(

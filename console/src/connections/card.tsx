@@ -1,4 +1,4 @@
-// The users who are connected now, on the page of a user, server, node or address: the largest groups.
+// The users who are connected now, on the page of one, of a server, a node or an address.
 import { useContext } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { ScopeContext } from '../api/scope.ts';

@@ -1,18 +1,17 @@
 // Connected now: the open connections, or their sums by user, server or address; of an account, or
 // of the whole network. They move while one looks.
+import type { FunctionComponent } from 'preact';
 import { useContext, useState } from 'preact/hooks';
 import { useAddressState, useAddressStates, usePath } from '../address.ts';
-import { operatorScope, type Scope, ScopeContext } from '../api/scope.ts';
+import { type Scope, ScopeContext, useScope } from '../api/scope.ts';
 import { count, isoTime } from '../format.ts';
 import { ExportMenu } from '../forms/export.tsx';
 import { useTypedState } from '../forms/list_state.ts';
-import { SuggestField } from '../forms/suggest_field.tsx';
+import { useServerChoices } from '../forms/server_choices.ts';
+import { type Choices, SuggestField } from '../forms/suggest_field.tsx';
 import { SuggestUser } from '../forms/suggest_user.tsx';
 import { Views } from '../forms/views.tsx';
-import { useServerChoices as useNetworkServers } from '../operator/server_choices.ts';
-import { SuggestAccount } from '../operator/suggest_account.tsx';
 import { addressOf } from '../paths.ts';
-import { useServerChoices } from '../servers/choices.ts';
 import { isAddress } from '../typed.ts';
 import {
   Button,
@@ -44,7 +43,15 @@ const maxRows = 1000;
 const noFilters = { account: '', user: '', server: '' };
 type Filters = typeof noFilters;
 
-export function ConnectedPage() {
+interface ConnectionsProps {
+  /** The filters next to the address. */
+  Fields: FunctionComponent<ConnectionFieldsProps>;
+}
+
+/** The page in an account. */
+export const ConnectedPage = () => <Connections Fields={AccountFields} />;
+
+export function Connections({ Fields }: ConnectionsProps) {
   const scope = useContext(ScopeContext);
   const [filters, change] = useAddressStates(noFilters);
   const [address, setAddress, settled] = useTypedState('address');
@@ -55,7 +62,7 @@ export function ConnectedPage() {
   const [isLong, setLong] = useState(false);
   const from = settled.trim();
   const query: ConnectionQuery = {
-    ...Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== '')),
+    ...stateOf(scope ? { ...filters, account: '' } : filters),
     ...(isAddress(from) && { address: from }),
     ...(by && { by }),
     limit: isLong ? maxRows : rowsAtFirst,
@@ -100,7 +107,7 @@ export function ConnectedPage() {
               />
             }
           >
-            <FilterFields {...{ scope, filters, change }} />
+            <Fields {...{ filters, change }} />
           </FilterBar>
         </div>
         {from !== '' && !isAddress(from) && (
@@ -130,15 +137,24 @@ const waysFor = (scope: Scope | undefined): By[] => [
   ...(['server', 'address'] as const),
 ];
 
-interface FilterFieldsProps {
-  scope: Scope | undefined;
+export interface ConnectionFieldsProps {
   filters: Filters;
   change: (changes: Partial<Filters>) => void;
 }
 
-function FilterFields({ scope, filters, change }: FilterFieldsProps) {
-  const { account } = filters;
-  const user = (
+/** The filters in an account: without the flag admin one sees oneself alone. */
+function AccountFields({ filters, change }: ConnectionFieldsProps) {
+  const { flags } = useScope();
+  return (
+    <>
+      {flags.admin && <UserFilter {...{ filters, change }} />}
+      <ServerFilter {...{ filters, change }} useChoices={useServerChoices} />
+    </>
+  );
+}
+
+export function UserFilter({ filters, change }: ConnectionFieldsProps) {
+  return (
     <SuggestUser
       label="User"
       value={filters.user}
@@ -146,26 +162,23 @@ function FilterFields({ scope, filters, change }: FilterFieldsProps) {
       others={[{ value: '', text: 'All users' }]}
     />
   );
+}
+
+type ServerFilterProps = ConnectionFieldsProps & {
+  useChoices: (search: string) => Choices;
+};
+
+export function ServerFilter({ filters, change, useChoices }: ServerFilterProps) {
   return (
-    <>
-      {!scope && (
-        <SuggestAccount value={account} onInput={(account) => change({ account, user: '' })} />
-      )}
-      {scope
-        ? scope.flags.admin && user
-        : account !== '' && (
-            <ScopeContext.Provider value={operatorScope(account)}>{user}</ScopeContext.Provider>
-          )}
-      <SuggestField
-        label="Server"
-        name="server"
-        what="the servers"
-        value={filters.server}
-        onInput={(server) => change({ server })}
-        others={[{ value: '', text: 'All servers' }]}
-        useChoices={scope ? useServerChoices : useNetworkServers}
-      />
-    </>
+    <SuggestField
+      label="Server"
+      name="server"
+      what="the servers"
+      value={filters.server}
+      onInput={(server) => change({ server })}
+      others={[{ value: '', text: 'All servers' }]}
+      useChoices={useChoices}
+    />
   );
 }
 
@@ -208,7 +221,9 @@ function Shown({ of, isOld, query, by, scope, isFiltered, onMore }: ShownProps) 
           {...{ scope, choice }}
           rows={sums}
           heading={headings[by]}
-          linkTo={(of) => addressOf(path, stateOf({ ...filters, ...of }))}
+          linkTo={(of) =>
+            addressOf(path, stateOf({ ...filters, ...of, ...(scope && { account: '' }) }))
+          }
         />
       ) : (
         <GroupsTable rows={connections} {...{ scope, choice }} />

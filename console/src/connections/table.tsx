@@ -6,7 +6,7 @@ import { columnBytes } from '../format.ts';
 import { CutText } from '../forms/columns.tsx';
 import { paths } from '../paths.ts';
 import { Since } from '../relative_time.tsx';
-import { serviceName } from '../servers/services.ts';
+import { serviceName } from '../services.ts';
 import { type Column, Table, type TableProps } from '../ui/ui.ts';
 import type { ConnectionGroup, ConnectionSum } from './read.ts';
 

@@ -8,9 +8,9 @@ import { differing } from '../forms/differing.ts';
 import { ExpiryField, expiryOf } from '../forms/expiry_field.tsx';
 import { FormDialog } from '../forms/form_dialog.tsx';
 import { NoteField } from '../forms/note.tsx';
+import { useServerChoices } from '../forms/server_choices.ts';
 import { SuggestField } from '../forms/suggest_field.tsx';
 import { undoBy } from '../forms/undo.ts';
-import { useServerChoices } from '../servers/choices.ts';
 import { Button, notify, TextField, textOf, Unread } from '../ui/ui.ts';
 import { type DnsEntry, holderOf, isOver, nameOf } from './entries.ts';
 

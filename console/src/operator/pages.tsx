@@ -51,7 +51,7 @@ export const pages: MenuPage[] = [
       name: 'Connected now',
       icon: 'connections',
       words: 'open connections online who sessions live',
-      Page: lazy(() => import('../connections/page.tsx').then((page) => page.ConnectedPage)),
+      Page: lazy(() => import('./connected.tsx').then((page) => page.NetworkConnectedPage)),
     },
     {
       path: operator.addresses,

@@ -6,7 +6,7 @@ import { count } from '../format.ts';
 import { FormDialog, OfRecord, useDialog } from '../forms/form_dialog.tsx';
 import { NameField } from '../forms/name_field.tsx';
 import { addressOf, paths } from '../paths.ts';
-import { serviceName } from '../servers/services.ts';
+import { serviceName } from '../services.ts';
 import { Button, Card, type Column, LinesField, Loaded, Page, Table, textOf } from '../ui/ui.ts';
 
 type Scheme = ResponseOf<'admin_list_port_schemes'>[number];

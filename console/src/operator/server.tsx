@@ -6,7 +6,7 @@ import { ConnectedCard } from '../connections/card.tsx';
 import { cityName, count, dateTime } from '../format.ts';
 import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
 import { addressOf, paths } from '../paths.ts';
-import { servicesText } from '../servers/services.ts';
+import { servicesText } from '../services.ts';
 import { Badge, Button, Card, DescriptionList, Empty, Icon, Loaded, Page } from '../ui/ui.ts';
 import { InviteNodeDialog } from './forms/node_invite.tsx';
 import { ChangeServerDialog } from './forms/server_form.tsx';

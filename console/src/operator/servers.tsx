@@ -13,7 +13,7 @@ import { useSorting, useTypedState } from '../forms/list_state.ts';
 import { Views } from '../forms/views.tsx';
 import { paths } from '../paths.ts';
 import { CountryField } from '../servers/country_field.tsx';
-import { serviceNames, shortServices } from '../servers/services.ts';
+import { serviceNames, shortServices } from '../services.ts';
 import { health } from '../ui/health.ts';
 import {
   Badge,

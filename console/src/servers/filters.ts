@@ -1,9 +1,9 @@
 // The filters and the order of the list of servers, all in the address of the page.
 import { useAddressStates } from '../address.ts';
 import { useSorting, useTypedState } from '../forms/list_state.ts';
+import { serviceFilters } from '../services.ts';
 import { isOneOf } from '../ui/ui.ts';
 import { stateFilters } from './rows.ts';
-import { serviceFilters } from './services.ts';
 
 /** The servers in the list. */
 export const views = { contract: 'On the contract', others: 'Not on it', all: 'All' } as const;

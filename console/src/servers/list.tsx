@@ -4,6 +4,7 @@ import { ExportMenu, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { useList } from '../forms/list.ts';
 import { Views } from '../forms/views.tsx';
+import { serviceFilters } from '../services.ts';
 import {
   Button,
   Card,
@@ -20,7 +21,6 @@ import { type ServerFilters, type View, views } from './filters.ts';
 import { ManyServersBar } from './many.tsx';
 import { chosenName, countsOf, type ServerPlace } from './places.ts';
 import { type NetworkServer, stateFilters, summaryOf } from './rows.ts';
-import { serviceFilters } from './services.ts';
 import { ServersTable } from './table.tsx';
 
 interface ServerListProps {

@@ -4,6 +4,7 @@ import { usePages } from '../api/paging.ts';
 import { useScope } from '../api/scope.ts';
 import { download } from '../csv.ts';
 import { count } from '../format.ts';
+import { serviceNames } from '../services.ts';
 import {
   Button,
   CheckField,
@@ -17,7 +18,6 @@ import {
 import { CountryField } from './country_field.tsx';
 import type { ServerPlace } from './places.ts';
 import { type Format, formats, listOfProxies, proxiesOf } from './proxies.ts';
-import { serviceNames } from './services.ts';
 import { SignInChoice, type SignInWay, TokenFields, useToken } from './token.tsx';
 
 const { proxy, 'proxy-https': overTls } = serviceNames;

@@ -7,6 +7,7 @@ import { CutText } from '../forms/columns.tsx';
 import type { OpenDialog } from '../forms/form_dialog.tsx';
 import { Since } from '../relative_time.tsx';
 import '../style/lists.css';
+import { shortServices } from '../services.ts';
 import {
   Badge,
   type Column,
@@ -19,7 +20,6 @@ import { addServer, RemoveDialog } from './change.tsx';
 import type { View } from './filters.ts';
 import { LimitDialog } from './limit.tsx';
 import { type Exits, type NetworkServer, type OwnServer, summaryOf, toneOf } from './rows.ts';
-import { shortServices } from './services.ts';
 
 interface ServersTableProps extends ListProps<NetworkServer> {
   view: View;

@@ -1,6 +1,7 @@
 // The ports of a server that a connection can be tested at; pure.
+
+import { serviceName } from '../services.ts';
 import { type OwnServer, portsOf } from './rows.ts';
-import { serviceName } from './services.ts';
 
 export interface TestPort {
   port: number;

@@ -2,11 +2,11 @@
 import { useState } from 'preact/hooks';
 import { useAddressStates } from '../address.ts';
 import { OwnAddress } from '../authlist/own_address.tsx';
+import { serviceName } from '../services.ts';
 import { health } from '../ui/health.ts';
 import { Card, CheckField, Choice, Copy, isOneOf, SelectField, TextField } from '../ui/ui.ts';
 import type { Through } from './curl.ts';
 import { type OwnServer, portsOf, type State, unserved } from './rows.ts';
-import { serviceName } from './services.ts';
 import { type Program, programs } from './settings.ts';
 import { SignInChoice, TokenFields, useToken } from './token.tsx';
 

@@ -1,9 +1,9 @@
 // The VPN services of an exit IP, with their health.
 import { dateTime } from '../format.ts';
+import { serviceName } from '../services.ts';
 import { health } from '../ui/health.ts';
 import { Badge, Status } from '../ui/ui.ts';
 import type { ExitIp } from './rows.ts';
-import { serviceName } from './services.ts';
 
 interface VpnServicesProps {
   of: ExitIp['vpn'];

@@ -7,8 +7,8 @@ import { download } from '../csv.ts';
 import { dateTime } from '../format.ts';
 import { MakerDialog } from '../forms/form_dialog.tsx';
 import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
+import { useVpnServerChoices } from '../forms/server_choices.ts';
 import { SuggestField } from '../forms/suggest_field.tsx';
-import { useVpnServerChoices } from '../servers/choices.ts';
 import { Button, Copy, SelectField, ShownOnce, textOf, Unread } from '../ui/ui.ts';
 import type { User } from './form.tsx';
 

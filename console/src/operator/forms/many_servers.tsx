@@ -6,7 +6,7 @@ import { count } from '../../format.ts';
 import { FormDialog } from '../../forms/form_dialog.tsx';
 import type { ChosenInBar, ChosenInDialog } from '../../forms/list.ts';
 import { inParts } from '../../forms/parts.ts';
-import { serviceNames, servicesText } from '../../servers/services.ts';
+import { serviceNames, servicesText } from '../../services.ts';
 import { Button, ChosenBar, Loaded, TextField, textOf } from '../../ui/ui.ts';
 import type { Server } from '../states.ts';
 import { Several, services, servicesIn } from './server_form.tsx';

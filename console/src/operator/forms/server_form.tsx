@@ -4,7 +4,7 @@ import { change, useRead } from '../../api/reading.ts';
 import { differing } from '../../forms/differing.ts';
 import { FormDialog } from '../../forms/form_dialog.tsx';
 import { NameField } from '../../forms/name_field.tsx';
-import { serviceNames } from '../../servers/services.ts';
+import { serviceNames } from '../../services.ts';
 import { CheckField, TextField, textOf, Unread } from '../../ui/ui.ts';
 import { PlaceFields } from './place_fields.tsx';
 

@@ -1,7 +1,7 @@
 // The servers of the contract in forms and filters: the first ones, or those that match a text.
 import { usePages } from '../api/paging.ts';
 import { useScope } from '../api/scope.ts';
-import { type Choices, mostChoices } from '../forms/suggest_field.tsx';
+import { type Choices, mostChoices } from './suggest_field.tsx';
 
 /** All servers, or those that offer a service. */
 function useChoicesOf(search: string, service?: 'vpn'): Choices {
