@@ -21,6 +21,7 @@ export const examples: Record<string, unknown> = {
   city: 'Frankfurt',
   built_at: 1_798_761_600,
   code: 'ewi_…',
+  confined: null,
   country: 'DE',
   created_at: 1_798_761_600,
   current: 5_368_709_120,
