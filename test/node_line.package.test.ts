@@ -17,7 +17,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createCertificate, startNameServer } from '../agent/test/proxy_world.ts';
 import { CommandLine } from '../server/test/cli_process.ts';
 import { until } from '../server/test/waiting.ts';
-import { deepTest } from './deep_test.ts';
 import { bare, Machine } from './machine.ts';
 import { architecture, packagesOfRun } from './packages.ts';
 
@@ -135,44 +134,41 @@ test('the script is such that a shell, and shellcheck, find nothing wrong with i
   }
 });
 
-deepTest(
-  'a machine that it cannot make a node gets the reason, and is left as it was',
-  async () => {
-    const { line } = await invite();
-    const refused = async (
-      why: RegExp,
-      env?: Record<string, string>,
-      first?: string,
-      pasted = line,
-    ) => {
-      const [code, output] = await paste(pasted, env, first);
-      expect([code === 0, output]).toEqual([false, expect.stringMatching(why)]);
-      expect(await isInstalled()).toBe(false);
-    };
-    rmSync(join(machine.root, 'run/systemd/system'), { recursive: true, force: true });
-    await refused(/systemd does not run here/);
-    mkdirSync(join(machine.root, 'run/systemd/system'), { recursive: true });
+test('a machine that it cannot make a node gets the reason, and is left as it was', async () => {
+  const { line } = await invite();
+  const refused = async (
+    why: RegExp,
+    env?: Record<string, string>,
+    first?: string,
+    pasted = line,
+  ) => {
+    const [code, output] = await paste(pasted, env, first);
+    expect([code === 0, output]).toEqual([false, expect.stringMatching(why)]);
+    expect(await isInstalled()).toBe(false);
+  };
+  rmSync(join(machine.root, 'run/systemd/system'), { recursive: true, force: true });
+  await refused(/systemd does not run here/);
+  mkdirSync(join(machine.root, 'run/systemd/system'), { recursive: true });
 
-    const release = join(machine.root, 'etc/os-release');
-    const before = readFileSync(release, 'utf8');
-    rmSync(release);
-    writeFileSync(release, 'ID=fedora\nVERSION_ID=42\n');
-    await refused(/neither Debian nor Ubuntu/);
-    writeFileSync(release, 'ID=debian\nVERSION_ID="11"\n');
-    await refused(/debian 11, whose Squid is too old: expected 12 or newer/);
-    writeFileSync(release, before);
+  const release = join(machine.root, 'etc/os-release');
+  const before = readFileSync(release, 'utf8');
+  rmSync(release);
+  writeFileSync(release, 'ID=fedora\nVERSION_ID=42\n');
+  await refused(/neither Debian nor Ubuntu/);
+  writeFileSync(release, 'ID=debian\nVERSION_ID="11"\n');
+  await refused(/debian 11, whose Squid is too old: expected 12 or newer/);
+  writeFileSync(release, before);
 
-    await refused(/self[- ]signed certificate/, {}, 'unset CURL_CA_BUNDLE; ');
-    await refused(/no code of an invitation/, {}, '', line.replace(/echo ewi_\w+/, 'echo hello'));
-    await refused(/no package of exitward-agent for/);
-    rmSync(join(machine.root, 'usr/bin/sudo'), { force: true });
-    chmodSync(join(machine.root, 'tmp'), 0o1777);
-    rmSync(join(machine.root, 'tmp/exitward-install.sh'), { force: true });
-    const asOther = `setpriv --reuid=65534 --clear-groups sh -c '${line.replaceAll("'", `'"'"'`)}'`;
-    await refused(/this takes root, and there is no sudo here/, {}, '', asOther);
-    rmSync(join(machine.root, 'tmp/exitward-install.sh'), { force: true });
-  },
-);
+  await refused(/self[- ]signed certificate/, {}, 'unset CURL_CA_BUNDLE; ');
+  await refused(/no code of an invitation/, {}, '', line.replace(/echo ewi_\w+/, 'echo hello'));
+  await refused(/no package of exitward-agent for/);
+  rmSync(join(machine.root, 'usr/bin/sudo'), { force: true });
+  chmodSync(join(machine.root, 'tmp'), 0o1777);
+  rmSync(join(machine.root, 'tmp/exitward-install.sh'), { force: true });
+  const asOther = `setpriv --reuid=65534 --clear-groups sh -c '${line.replaceAll("'", `'"'"'`)}'`;
+  await refused(/this takes root, and there is no sudo here/, {}, '', asOther);
+  rmSync(join(machine.root, 'tmp/exitward-install.sh'), { force: true });
+});
 
 test('a script, or a package, that is another than the line came with is not run', async () => {
   const { line } = await invite();
@@ -236,32 +232,29 @@ test('an agent that is installed already trusts the certificate authority that t
   await purge();
 });
 
-deepTest(
-  'a fault of the machine stops it before it joins, and the same line goes on when that is fixed',
-  async () => {
-    const { line, code } = await invite();
-    const open = async () => JSON.parse((await cli.run('node', 'invites', '--json')).stdout);
-    const before = await open();
-    const [faulty, output] = await paste(line, { EXITWARD_AGENT_SQUID: '/nowhere/squid' });
-    expect([faulty, output]).toEqual([1, expect.stringContaining('There is no /nowhere/squid.')]);
-    expect(output).toContain('nothing was joined');
-    expect(await isInstalled()).toBe(true);
-    expect(await open()).toEqual(before);
+test('a fault of the machine stops it before it joins, and the same line goes on when that is fixed', async () => {
+  const { line, code } = await invite();
+  const open = async () => JSON.parse((await cli.run('node', 'invites', '--json')).stdout);
+  const before = await open();
+  const [faulty, output] = await paste(line, { EXITWARD_AGENT_SQUID: '/nowhere/squid' });
+  expect([faulty, output]).toEqual([1, expect.stringContaining('There is no /nowhere/squid.')]);
+  expect(output).toContain('nothing was joined');
+  expect(await isInstalled()).toBe(true);
+  expect(await open()).toEqual(before);
 
-    const [done, all] = await paste(line);
-    expect([done, all]).toEqual([0, expect.stringContaining('is installed already')]);
-    expect(all).toMatch(/^This machine is node 1 of fra1 now/m);
-    // Looked at twice: before it joined, and when it served.
-    expect(all).toMatch(/^ok\tnode\tThis machine has not joined a network yet\./m);
-    expect(all).toMatch(/^ok\tnode\tThis machine is node 1 of fra1; its agent \S+ follows/m);
-    expect(all).toMatch(/^ok\tports\tThe agent holds all \d+ ports of its policy\./m);
-    expect(all).not.toContain(code);
-    const nodes = JSON.parse((await cli.run('node', 'list', '--json')).stdout);
-    expect(nodes).toMatchObject([{ id: 1, server: 'fra1', live: true }]);
-    const called = readFileSync(join(machine.root, 'tmp/systemctl.log'), 'utf8');
-    expect(called.match(/^enable .*$/gm)).toEqual(['enable --now exitward-agent']);
-  },
-);
+  const [done, all] = await paste(line);
+  expect([done, all]).toEqual([0, expect.stringContaining('is installed already')]);
+  expect(all).toMatch(/^This machine is node 1 of fra1 now/m);
+  // Looked at twice: before it joined, and when it served.
+  expect(all).toMatch(/^ok\tnode\tThis machine has not joined a network yet\./m);
+  expect(all).toMatch(/^ok\tnode\tThis machine is node 1 of fra1; its agent \S+ follows/m);
+  expect(all).toMatch(/^ok\tports\tThe agent holds all \d+ ports of its policy\./m);
+  expect(all).not.toContain(code);
+  const nodes = JSON.parse((await cli.run('node', 'list', '--json')).stdout);
+  expect(nodes).toMatchObject([{ id: 1, server: 'fra1', live: true }]);
+  const called = readFileSync(join(machine.root, 'tmp/systemctl.log'), 'utf8');
+  expect(called.match(/^enable .*$/gm)).toEqual(['enable --now exitward-agent']);
+});
 
 test('a machine that is a node already stays what it is', async () => {
   const { line } = await invite();
