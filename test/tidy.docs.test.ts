@@ -105,13 +105,13 @@ const tables: Record<string, string[]> = {
   contract_servers: ['contract_servers', 'kept_limits'],
   users: ['users'],
   sign_in: ['sign_ins', 'recovery_codes', 'sign_in_codes', 'sessions', 'sign_in_attempts'],
-  authlist: ['authlist', 'authlist_uses'],
+  authlist: ['authlist', 'authlist_uses', 'past_addresses'],
   overrides: ['overrides'],
   manifests: ['manifest_records'],
   nodes: [
     ...['nodes', 'node_invites', 'node_questions', 'node_health', 'node_vpn_health'],
     ...['node_faults', 'held_usage', 'node_points', 'node_rejections', 'node_told_rejections'],
-    ...['connection_watches', 'connection_answers'],
+    ...['connection_watches', 'connection_answers', 'refusals'],
   ],
 };
 
@@ -200,6 +200,9 @@ const joins: Record<string, Record<string, string>> = {
     accounts: 'an insert checks its account in the same atomic statement',
     users: 'as above; an entry is shown with its user',
   },
+  'authlist/past_store.ts': {
+    port_schemes: 'the index of claims begins with it',
+  },
   'authlist/claims_store.ts': {
     accounts: 'a claim is shown with the names of its holder and its port scheme',
     users: 'as above',
@@ -237,6 +240,9 @@ const joins: Record<string, Record<string, string>> = {
   'nodes/watch_store.ts': {
     servers: 'nodes that should answer are named with their server',
     contract_servers: 'the nodes of a contract are asked, in one statement',
+  },
+  'nodes/refusal_store.ts': {
+    servers: 'a refusal is shown with the name of its server',
   },
   'nodes/held_store.ts': {
     servers: 'a held batch is shown with the name of its server',

@@ -11,6 +11,7 @@ import type { DecisionCounts } from './policy/decision_tally.ts';
 import type { LastUsed } from './policy/last_used.ts';
 import type { Listener, PolicySize } from './policy/policy.ts';
 import type { Position } from './policy/records.ts';
+import type { Refusal } from './policy/refusals.ts';
 import type { NameFailure } from './resolver.ts';
 import type { Unstored } from './store/unstored.ts';
 
@@ -145,6 +146,8 @@ export interface Engine {
   connections(): Iterable<OpenConnection>;
   /** Authlist entries that let a connection in since the last call, each at least once. */
   takeLastUsed(): Promise<LastUsed[]>;
+  /** Connections refused since the last call, as far as they are held. */
+  takeRefusals(): Refusal[];
   /** The decision on this request or login, by the same policy and code as for real ones. */
   explain(question: Question): Promise<Explanation>;
   /** Where clients connect, by port of the policy in force. For health checks and for display. */

@@ -20,6 +20,7 @@ import { type Control, HttpControl } from './link/control.ts';
 import { FaultReporter } from './link/fault_reporter.ts';
 import { Link } from './link/link.ts';
 import { type Answer, answerTo } from './link/questions.ts';
+import { RefusalReporter } from './link/refusal_reporter.ts';
 import { RejectionReporter } from './link/rejection_reporter.ts';
 import { Watches } from './link/watches.ts';
 import { type Local, type Status, serveLocal } from './local.ts';
@@ -207,6 +208,8 @@ class Agent implements Running {
     });
     const rejections = new RejectionReporter({ engine, control, clock, log });
     this.#keep('rejections', (signal) => rejections.run(signal));
+    const refusals = new RefusalReporter({ engine, control, clock, log });
+    this.#keep('refusals', (signal) => refusals.run(signal));
     this.#keep('watches', (signal) => watches.run(signal));
     this.#keep('usage', (signal) => this.#count(engine, signal));
     this.#keep('exit addresses', (signal) => exitAddresses.run(signal));

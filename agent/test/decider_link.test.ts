@@ -74,6 +74,18 @@ test('a decider that leaves reports what it noted, and it is known without any',
   expect(await link.takeLastUsed()).toEqual([]);
 });
 
+test('what a decider refused is known as it says it, and what makes no sense is not', async () => {
+  const link = await listen();
+  const socket = await decider(link, () => []);
+  const of = { source: '192.0.2.7', service: 'proxy', port: 10_001, at: 60, count: 1 };
+  const [sound, leaving] = ['unknown_address', 'drained'].map((reason) => ({ ...of, reason }));
+  socket.write(`${JSON.stringify({ refused: [sound, { ...of, reason: 'odd' }] })}\n`);
+  socket.end(`${JSON.stringify({ opened: [], refused: [leaving] })}\n`);
+  await once(socket, 'close');
+  expect(link.takeRefusals()).toEqual([sound, leaving]);
+  expect(link.takeRefusals()).toEqual([]);
+});
+
 test('a decider that responds with something else does no harm', async () => {
   const link = await listen();
   await decider(link, () => ({ verdict: { verdict: 'deny', reason: 'wrong_port' } }));

@@ -18,6 +18,7 @@ import { DecisionTally } from '../src/policy/decision_tally.ts';
 import { type LastUsed, LastUsedTimes } from '../src/policy/last_used.ts';
 import type { Listener } from '../src/policy/policy.ts';
 import type { NodeRecord, Position } from '../src/policy/records.ts';
+import { type Refusal, Refusals } from '../src/policy/refusals.ts';
 import { Replica } from '../src/store/replica.ts';
 
 export const openRules: Rules = {
@@ -31,6 +32,7 @@ export class FakeEngine implements Engine {
   readonly name = 'embedded';
   readonly replica: Replica;
   readonly uses = new LastUsedTimes();
+  readonly refusals = new Refusals();
   readonly decisions = new DecisionTally();
   readonly #now: () => number;
   readonly #rules: Rules;
@@ -82,6 +84,10 @@ export class FakeEngine implements Engine {
 
   connections(): Iterable<OpenConnection> {
     return this.connected;
+  }
+
+  takeRefusals(): Refusal[] {
+    return this.refusals.take();
   }
 
   async takeLastUsed(): Promise<LastUsed[]> {

@@ -1799,6 +1799,31 @@ export interface RecoveryCodes {
   recovery_codes: string[];
 }
 
+export interface Refusal {
+  /** Identifies the row; it says nothing about the order. */
+  id: string;
+  /** The minute. */
+  at: number;
+  /** Why, by the word that clients get: `unknown_address`, `expired_token`, …; `other` for words of newer nodes. */
+  reason: string;
+  /** The IP address that they came from. */
+  address: string;
+  /** Server short name. */
+  server: string;
+  /** The node; for operators. */
+  node?: string;
+  /** proxy, proxy-https, or a VPN service. */
+  service: string;
+  /** The port of the server; null for a VPN. */
+  port: number | null;
+  /** Account that the credentials name, else the one that listed the address; null: none. */
+  account: string | null;
+  /** User that the credentials name; null: none. */
+  user: string | null;
+  /** How many in that minute. */
+  count: number;
+}
+
 export interface Removal {
   /** Names it when it is undone. */
   removal_id: number;
@@ -2367,6 +2392,7 @@ export const operations = {
   console_remove_override: { method: 'DELETE', path: '/console/overrides/{id}' },
   console_change_password: { method: 'PUT', path: '/console/password' },
   console_create_proxy_token: { method: 'POST', path: '/console/proxy-tokens' },
+  console_list_refusals: { method: 'GET', path: '/console/refusals' },
   console_list_removals: { method: 'GET', path: '/console/removals' },
   console_begin_second_factor: { method: 'POST', path: '/console/second-factor' },
   console_confirm_second_factor: { method: 'PUT', path: '/console/second-factor' },
@@ -2480,6 +2506,7 @@ export const operations = {
     method: 'DELETE',
     path: '/admin/accounts/{account}/overrides/{id}',
   },
+  admin_list_account_refusals: { method: 'GET', path: '/admin/accounts/{account}/refusals' },
   admin_list_account_removals: { method: 'GET', path: '/admin/accounts/{account}/removals' },
   admin_list_account_servers: { method: 'GET', path: '/admin/accounts/{account}/servers' },
   admin_add_account_servers: { method: 'POST', path: '/admin/accounts/{account}/servers/add' },
@@ -2564,6 +2591,7 @@ export const operations = {
   admin_create_port_scheme: { method: 'POST', path: '/admin/port_schemes' },
   admin_change_port_scheme: { method: 'PATCH', path: '/admin/port_schemes/{name}' },
   admin_remove_port_scheme: { method: 'DELETE', path: '/admin/port_schemes/{name}' },
+  admin_list_refusals: { method: 'GET', path: '/admin/refusals' },
   admin_list_servers: { method: 'GET', path: '/admin/servers' },
   admin_create_server: { method: 'POST', path: '/admin/servers' },
   admin_change_servers: { method: 'PATCH', path: '/admin/servers' },
@@ -2790,6 +2818,22 @@ export interface Operations {
   console_create_proxy_token: {
     given: { body: NewConsoleProxyToken };
     response: CreatedProxyToken;
+  };
+  console_list_refusals: {
+    given: {
+      query?: {
+        user?: string;
+        address?: string;
+        server?: string;
+        reason?: string;
+        since?: string;
+        until?: string;
+        before?: string;
+        limit?: number;
+        own_address?: 'true';
+      };
+    };
+    response: Refusal[];
   };
   console_list_removals: {
     given: object;
@@ -3208,6 +3252,22 @@ export interface Operations {
     given: { path: { account: string; id: number } };
     response: undefined;
   };
+  admin_list_account_refusals: {
+    given: {
+      path: { account: string };
+      query?: {
+        user?: string;
+        address?: string;
+        server?: string;
+        reason?: string;
+        since?: string;
+        until?: string;
+        before?: string;
+        limit?: number;
+      };
+    };
+    response: Refusal[];
+  };
   admin_list_account_removals: {
     given: { path: { account: string } };
     response: Removal[];
@@ -3547,6 +3607,23 @@ export interface Operations {
   admin_remove_port_scheme: {
     given: { path: { name: string } };
     response: undefined;
+  };
+  admin_list_refusals: {
+    given: {
+      query?: {
+        account?: string;
+        user?: string;
+        address?: string;
+        server?: string;
+        reason?: string;
+        since?: string;
+        until?: string;
+        before?: string;
+        limit?: number;
+        node?: number;
+      };
+    };
+    response: Refusal[];
   };
   admin_list_servers: {
     given: {

@@ -77,6 +77,8 @@ export interface Config {
   geofeed: 'public' | 'off';
   changes_kept_seconds: number;
   audit_kept_seconds: number;
+  /** 0: refusals are not stored. */
+  refusals_kept_seconds: number;
   /** 0: forever. */
   usage_hours_kept_seconds: number;
   /** 0: forever. */
@@ -362,6 +364,7 @@ function readRunning({ choice, whole, wholeOrNone }: Settings) {
   const usageSeconds = (name: string, days: number) =>
     wholeOrNone(name, days * 86_400, minUsageSeconds);
   return {
+    refusals_kept_seconds: whole('EXITWARD_REFUSALS_KEPT_SECONDS', 7 * 86_400, 0),
     audit_kept_seconds: whole('EXITWARD_AUDIT_KEPT_SECONDS', 400 * 86_400, 86_400),
     audit_records_per_account: whole('EXITWARD_AUDIT_RECORDS_PER_ACCOUNT', 1_000_000, 1),
     usage_hours_kept_seconds: usageSeconds('EXITWARD_USAGE_HOURS_KEPT_SECONDS', 92),

@@ -21,6 +21,7 @@ import {
   purgeHistory,
   purgeInvites,
   purgeQuestions,
+  purgeRefusals,
   purgeWatches,
   sampleNodes,
   sweepLostNodes,
@@ -78,6 +79,12 @@ export const jobs: readonly Job[] = [
   { name: 'forget sign-in attempts', every_seconds: 600, purges: true, run: purgeAttempts },
   { name: 'forget questions', every_seconds: 30, purges: false, run: purgeQuestions },
   { name: 'forget watches', every_seconds: 15, purges: false, run: purgeWatches },
+  {
+    name: 'forget refusals',
+    every_seconds: 600,
+    purges: true,
+    run: (tx, limit, { config }) => purgeRefusals(tx, config.refusals_kept_seconds, limit),
+  },
   { name: 'end signing keys', every_seconds: 60, purges: true, run: sweepSigningKeys },
   {
     name: 'report keys',

@@ -8,11 +8,12 @@ import type { Clock } from '../clock.ts';
 import type { ResolvedName } from '../explain_destination.ts';
 import type { OutgoingPorts } from '../outgoing_ports.ts';
 import { decide } from '../policy/decide.ts';
-import type { Allowed, Rules } from '../policy/decision.ts';
-import type { DecisionTally, Outcome } from '../policy/decision_tally.ts';
+import type { Allowed, Denied, ProxyRequest, Rules } from '../policy/decision.ts';
+import type { DecisionTally } from '../policy/decision_tally.ts';
 import { mayReach } from '../policy/destination.ts';
 import { readCredentials } from '../policy/identify.ts';
 import type { LastUsedTimes } from '../policy/last_used.ts';
+import { type Refusals, refusedBy } from '../policy/refusals.ts';
 import type { Sessions } from '../policy/sessions.ts';
 import type { Resolver } from '../resolver.ts';
 import type { Replica } from '../store/replica.ts';
@@ -33,6 +34,7 @@ export interface Context {
   outgoing_ports: OutgoingPorts;
   sessions: Sessions;
   uses: LastUsedTimes;
+  refusals: Refusals;
   decisions: DecisionTally;
   connections: Connections;
   accepted: Accepted;
@@ -53,28 +55,25 @@ export async function admit(
 ): Promise<Socket | Rejection> {
   const now = ctx.clock.now();
   const start = performance.now();
-  const verdict = decide(
-    ctx.replica.policy,
-    ctx.rules,
-    {
-      kind: 'request',
-      source: connection.socket.remoteAddress ?? '',
-      port: connection.port,
-      method: request.method ?? '',
-      host: destination.host,
-      destination_port: destination.port,
-      credentials: credentialsOf(request),
-    },
-    now,
-  );
-  ctx.decisions.noteTime((performance.now() - start) / 1000);
-  const noted = <T extends Outcome>(outcome: T) => {
-    ctx.decisions.note(outcome);
-    return outcome;
+  const question: ProxyRequest = {
+    kind: 'request',
+    source: connection.socket.remoteAddress ?? '',
+    port: connection.port,
+    method: request.method ?? '',
+    host: destination.host,
+    destination_port: destination.port,
+    credentials: credentialsOf(request),
   };
-  if (verdict.verdict !== 'allow') return noted(verdict.reason);
+  const verdict = decide(ctx.replica.policy, ctx.rules, question, now);
+  ctx.decisions.noteTime((performance.now() - start) / 1000);
+  const refuse = (denied: Pick<Denied, 'reason' | 'principal'>) => {
+    ctx.decisions.note(denied.reason);
+    ctx.refusals.note(refusedBy(ctx.replica.policy, question, question.source, denied), now);
+    return denied.reason;
+  };
+  if (verdict.verdict !== 'allow') return refuse(verdict);
   if (!ctx.accepted.admit(connection.socket, verdict.authority)) {
-    return noted('too_many_connections');
+    return refuse({ reason: 'too_many_connections', principal: verdict });
   }
   // From here on it can be revoked, even while it waits for a name or a destination.
   const { authority, exit_ip } = verdict;
@@ -82,7 +81,10 @@ export async function admit(
   connection.exit_ip = exit_ip;
   ctx.uses.note(authority, now);
   const addresses = await addressesOf(ctx, verdict, destination.host);
-  noted(typeof addresses === 'string' && isDenial(addresses) ? addresses : authority.by);
+  if (typeof addresses === 'string' && isDenial(addresses)) {
+    return refuse({ reason: addresses, principal: verdict });
+  }
+  ctx.decisions.note(authority.by);
   if (typeof addresses === 'string') return addresses;
   const { own, socket: client } = connection;
   const origin = await dial(own, addresses, destination.port, {

@@ -27,6 +27,7 @@ import { mayReach } from '../policy/destination.ts';
 import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
 import type { Listener } from '../policy/policy.ts';
 import type { Position } from '../policy/records.ts';
+import { type Refusal, Refusals } from '../policy/refusals.ts';
 import { Sessions } from '../policy/sessions.ts';
 import { Resolver } from '../resolver.ts';
 import { Replica } from '../store/replica.ts';
@@ -104,6 +105,7 @@ class EmbeddedEngine implements Engine {
       outgoing_ports: readOutgoingPorts(),
       sessions: new Sessions(),
       uses: new LastUsedTimes(),
+      refusals: new Refusals(),
       decisions: new DecisionTally(),
       connections: new Connections(clock, log),
       accepted: new Accepted(connectionCaps(config.caps)),
@@ -171,6 +173,10 @@ class EmbeddedEngine implements Engine {
 
   async takeLastUsed(): Promise<LastUsed[]> {
     return this.#ctx.uses.take();
+  }
+
+  takeRefusals(): Refusal[] {
+    return this.#ctx.refusals.take();
   }
 
   /** Errors: there is no policy. */

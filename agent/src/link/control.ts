@@ -8,6 +8,7 @@ import type { ControlTime } from '../health/control_time.ts';
 import type { HealthReport } from '../health/health.ts';
 import type { LastUsed } from '../policy/last_used.ts';
 import type { NodeRecord, Position } from '../policy/records.ts';
+import type { Refusal } from '../policy/refusals.ts';
 import type { Batch } from '../usage/journal_state.ts';
 import type { LastUsedReports } from '../usage/last_used_reporter.ts';
 import type { UsageAnswer } from '../usage/sender.ts';
@@ -15,6 +16,7 @@ import { EventReader, EventTooLong, type ServerEvent } from './events.ts';
 import type { FaultReports } from './fault_reporter.ts';
 import { IdleTimeout, newAgent, notOurs, piecesOf, readJson, send } from './http.ts';
 import type { Answer } from './questions.ts';
+import type { RefusalReports } from './refusal_reporter.ts';
 import type { RejectionReports, Rejections } from './rejection_reporter.ts';
 import type { ConnectionReports } from './watches.ts';
 
@@ -46,6 +48,7 @@ export type Control = ControlPlane &
   LastUsedReports &
   FaultReports &
   RejectionReports &
+  RefusalReports &
   ConnectionReports;
 
 export interface HttpControlOptions {
@@ -167,6 +170,10 @@ export class HttpControl implements Control {
 
   async reportRejections(boot: string, reasons: Rejections): Promise<void> {
     await this.#post('/rejections', { boot, reasons });
+  }
+
+  async reportRefusals(refusals: Refusal[]): Promise<void> {
+    await this.#post('/refusals', { refusals });
   }
 
   async reportConnections(watch: number, largest: LargestGroups): Promise<void> {

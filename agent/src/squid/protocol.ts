@@ -8,6 +8,7 @@ import type { DecisionCounts } from '../policy/decision_tally.ts';
 import type { LastUsed } from '../policy/last_used.ts';
 import type { Listener, PolicySize } from '../policy/policy.ts';
 import type { Position } from '../policy/records.ts';
+import type { Refusal } from '../policy/refusals.ts';
 import type { Revoked } from '../policy/sessions.ts';
 import type { UnstoredChange } from '../store/unstored.ts';
 
@@ -57,13 +58,13 @@ export type ToDecider = Inquiry | { opened: Opened } | { unstored: UnstoredChang
 
 /**
  * `opened` is the last message of a leaving decider: the connections that the agent may not know
- * yet. `decided`: the decisions since the last report, sent unasked.
+ * yet. `decided` and `refused`: the decisions since the last report, sent unasked.
  */
 export type FromDecider =
   | { id: number; answer?: unknown }
   | { revoked: Revoked[] }
-  | { decided?: DecisionCounts; policy?: PolicySize }
-  | { opened: Opened; uses?: LastUsed[]; decided?: DecisionCounts };
+  | { decided?: DecisionCounts; refused?: Refusal[]; policy?: PolicySize }
+  | { opened: Opened; uses?: LastUsed[]; decided?: DecisionCounts; refused?: Refusal[] };
 
 /** The file of rules, which the agent writes for the deciders. */
 export interface RulesFile {

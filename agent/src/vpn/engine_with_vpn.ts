@@ -60,6 +60,10 @@ export class EngineWithVpn implements Engine {
     return this.#proxy.takeLastUsed();
   }
 
+  takeRefusals(): ReturnType<Engine['takeRefusals']> {
+    return [...this.#proxy.takeRefusals(), ...this.#vpn.takeRefusals()];
+  }
+
   explain(question: Question): Promise<Explanation> {
     return question.kind === 'login' ? this.#vpn.explain(question) : this.#proxy.explain(question);
   }

@@ -16,6 +16,7 @@ import { type DecisionCounts, DecisionTally } from '../policy/decision_tally.ts'
 import { sentenceOf } from '../policy/denials.ts';
 import { decideLogin } from '../policy/logins.ts';
 import type { Position } from '../policy/records.ts';
+import { type Refusal, Refusals, refusedBy } from '../policy/refusals.ts';
 import { Replica } from '../store/replica.ts';
 import type { Unstored } from '../store/unstored.ts';
 import { Charon } from './charon.ts';
@@ -65,6 +66,7 @@ export class Vpn {
   #radius: RadiusServer | undefined;
   readonly #certificate: Certificate;
   readonly #decisions = new DecisionTally();
+  readonly #refusals = new Refusals();
   readonly #stopping = new AbortController();
   #loops: Array<Promise<void>> = [];
   readonly #enforcing = new SerialQueue();
@@ -141,6 +143,11 @@ export class Vpn {
     return this.#decisions.counts;
   }
 
+  /** The logins refused since the last call. */
+  takeRefusals(): Refusal[] {
+    return this.#refusals.take();
+  }
+
   /** The number of tunnels; undefined: none are served, or it is not known yet. */
   get tunnels(): number | undefined {
     return this.#sessions?.size;
@@ -214,7 +221,8 @@ export class Vpn {
       ...{ kind: 'login' as const, service: service ?? 'vpn-ikev2' },
       ...{ login, exit_ip, proves, password },
     };
-    const decision = decideLogin(this.#replica.policy, rules, question, clock.now());
+    const { policy } = this.#replica;
+    const decision = decideLogin(policy, rules, question, clock.now());
     this.#decisions.noteTime((performance.now() - start) / 1000);
     const outcome =
       decision.verdict === 'allow'
@@ -229,6 +237,9 @@ export class Vpn {
       return { allowed: true, address: outcome.address };
     }
     this.#decisions.note(outcome);
+    const principal = decision.verdict === 'allow' ? decision : decision.principal;
+    const denied = { reason: outcome, ...(principal && { principal }) };
+    this.#refusals.note(refusedBy(policy, question, source, denied), clock.now());
     log.info({ ...logFields, reason: outcome }, 'a VPN login was denied');
     return { allowed: false, message: `${sentenceOf(outcome)} (${outcome})` };
   }

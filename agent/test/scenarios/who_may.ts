@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Reason } from '../../src/policy/denials.ts';
 import type { NodeRecord } from '../../src/policy/records.ts';
+import type { Refusal } from '../../src/policy/refusals.ts';
 import * as t from '../proxy_world.ts';
 import { at, authlistOf } from './family.ts';
 import type { Scene } from './scene.ts';
@@ -79,6 +80,22 @@ export function whoMay(s: Scene): void {
         expect((await t.ask(s.normal, 'GET', s.url)).status).toBe(200);
       },
     );
+
+    test('a refusal is held by the minute, with the user that is identified, and without where it was going', async () => {
+      const { engine } = s.node;
+      const held: Refusal[] = [];
+      await s.expectRefusal({ ...s.normal, from: f.sources[2] }, 'unknown_address');
+      await s.expectRefusal(s.tokened(1, { expiry: t.now() - 1 }), 'expired_token');
+      const of = { source: f.sources[2], service: 'proxy', port: f.normalPort };
+      const counted = { at: expect.any(Number), count: expect.any(Number) };
+      await t.until(() => {
+        held.push(...engine.takeRefusals());
+        return held.some(({ reason }) => reason === 'expired_token');
+      });
+      expect(held).toContainEqual({ ...of, ...counted, reason: 'unknown_address' });
+      const names = { account: 1, user: 1 };
+      expect(held).toContainEqual({ ...of, ...counted, reason: 'expired_token', ...names });
+    });
 
     test.each(['Basic', 'Basic !!', 'Basic YWxpY2U=', 'Bearer x', 'x'])(
       'credentials that cannot be read are none that hold, also from a known address: %j',

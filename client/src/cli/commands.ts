@@ -11,6 +11,7 @@ import { connections } from './connections.ts';
 import { dnsCommands } from './dns.ts';
 import { doctor } from './doctor.ts';
 import { exits } from './exits.ts';
+import { refusals } from './refusals.ts';
 import { run } from './run.ts';
 import { Session, sessionOptions } from './session.ts';
 import { status } from './status.ts';
@@ -28,7 +29,7 @@ Off a terminal, lists are tab-separated, without a header and with plain numbers
 
 const groups: Program<Session>['groups'] = {
   'Log in': [login, logout, whoami],
-  'See the account': [status, contract, servers, exits, users, connections],
+  'See the account': [status, contract, servers, exits, users, connections, refusals],
   'Give access': [...authlistCommands, tokenCreate],
   'Custom DNS': dnsCommands,
   VPN: vpnCommands,

@@ -21,6 +21,12 @@ export {
 } from './entries.ts';
 export { type Asking, changeExpiries, removeEntries } from './many.ts';
 export { entryPageSlices, entrySorts, entryStates } from './page_store.ts';
+export {
+  addressesOf as addressesOfPast,
+  listersOf,
+  removePast as forgetPast,
+  removePastBefore as purgePast,
+} from './past_store.ts';
 export { addPasted, examinePasted, pastedLines } from './pasted.ts';
 export { canProve, proofState, proveEntries, sweepProofs } from './proofs.ts';
 export {

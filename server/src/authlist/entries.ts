@@ -272,6 +272,7 @@ export async function changeEntry(
   const expiry = changes.expiry ?? before.expiry;
   const { note = before.note } = changes;
   const row = { ...toRow(before), ip, user_id: user.id, expiry, proven_at, waits, note };
+  if (isMoved) await store.noteEnds(tx, [[account_id, before.id]]);
   await store.update(tx, row);
   const { active, proxy } = user;
   const changed = { ...row, user: user.name, active, proxy };

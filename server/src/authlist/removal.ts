@@ -115,5 +115,5 @@ export async function forgetEntriesOf(
 
 /** Deletes rows of removals that are final, up to `maxRows`. */
 export function purgeRemovedEntries(tx: Transaction, maxRows: number): Promise<number> {
-  return purgeBatches(tx, 'authlist', maxRows, store.removeMany);
+  return purgeBatches(tx, 'authlist', maxRows, store.purgeMany);
 }

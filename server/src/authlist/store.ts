@@ -15,6 +15,7 @@ import {
   removalOf,
 } from '../lists/batches.ts';
 import { type Noted, noteColumns, noteOf } from '../lists/notes.ts';
+import { noteEnds } from './past_store.ts';
 
 export interface AuthlistRow extends Noted {
   account_id: number;
@@ -28,6 +29,8 @@ export interface AuthlistRow extends Noted {
   /** 1 while it is kept from the nodes because it is not proven. */
   waits: number;
 }
+
+export { noteEnds } from './past_store.ts';
 
 /** An entry's right to its address. */
 export type Proof = Pick<AuthlistRow, 'proven_at' | 'waits'>;
@@ -146,8 +149,14 @@ export async function updateExpiries(
   }
 }
 
-/** Also forgets when they were used. */
+/** Takes entries off the list. Also forgets when they were used. */
 export async function removeMany(tx: Transaction, keys: readonly Key[]): Promise<void> {
+  for (let at = 0; at < keys.length; at += slice) await noteEnds(tx, keys.slice(at, at + slice));
+  await purgeMany(tx, keys);
+}
+
+/** Deletes rows, which may have left the list long ago. */
+export async function purgeMany(tx: Transaction, keys: readonly Key[]): Promise<void> {
   await deleteByKeys(tx, 'authlist', keys);
   await deleteByKeys(tx, 'authlist_uses', keys, 'entry_id');
 }
@@ -197,6 +206,7 @@ export function claimOn(
 
 /** Also forgets when it was used. */
 export async function remove(tx: Transaction, account_id: number, id: number): Promise<number> {
+  await noteEnds(tx, [[account_id, id]]);
   const [removed] = await Promise.all([
     tx.run('delete from authlist where account_id = $1 and id = $2', [account_id, id]),
     tx.run('delete from authlist_uses where account_id = $1 and entry_id = $2', [account_id, id]),

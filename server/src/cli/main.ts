@@ -26,6 +26,7 @@ import { backup, migrate, restore, serve, verifyBackup } from './local.ts';
 import { auditVerb, historyVerb, maintenanceNoun, statusVerb, usageVerb } from './network.ts';
 import { nodeNoun } from './nodes.ts';
 import { operatorTokenNoun } from './operator_tokens.ts';
+import { refusalNoun } from './refusals.ts';
 import { exitNoun, serverNoun } from './servers.ts';
 import { tokenNoun } from './tokens.ts';
 import { userNoun } from './users.ts';
@@ -44,6 +45,7 @@ const groups: Program<Environment>['groups'] = {
     inventoryNoun,
     nodeNoun,
     connectionNoun,
+    refusalNoun,
     heldUsageNoun,
     portSchemeNoun,
     geoNoun,

@@ -35,6 +35,7 @@ import { fewestConnections } from './migrations/0037_fewest_connections.ts';
 import { savedViews } from './migrations/0038_saved_views.ts';
 import { fillUsageSums, usageSums, usageSumsFilled } from './migrations/0039_usage_sums.ts';
 import { connectionWatches } from './migrations/0041_connection_watches.ts';
+import { refusals } from './migrations/0042_refusals.ts';
 
 interface Migration {
   id: number;
@@ -89,6 +90,7 @@ const migrations: Migration[] = [
     statements: usageSumsFilled,
   },
   { id: 41, name: 'connection_watches', statements: connectionWatches },
+  { id: 42, name: 'refusals', statements: refusals },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;

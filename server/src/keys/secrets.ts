@@ -50,7 +50,7 @@ interface SigningKey extends PublicKey {
  */
 export type Hashes = readonly [inUse: string, before: string, after: string];
 
-const veiledKinds = ['version', 'audit'] as const;
+const veiledKinds = ['version', 'audit', 'refusal'] as const;
 type VeiledKind = (typeof veiledKinds)[number];
 
 export class Secrets {

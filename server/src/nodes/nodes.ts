@@ -20,6 +20,7 @@ import { refreshHealth } from './health.ts';
 import { acceptHeld, discardHeld } from './held_usage.ts';
 import { addRejected, forgetRejections } from './history.ts';
 import * as log from './log_store.ts';
+import { forgetRefusalsOfNode } from './refusals.ts';
 import * as store from './store.ts';
 import { countReport, type UsageOutcome, type UsageReport } from './usage_reports.ts';
 import { replaceVpnHealth } from './vpn_health_store.ts';
@@ -54,6 +55,15 @@ export {
   askNodes,
   purgeQuestions,
 } from './questions.ts';
+export {
+  forgetRefusalsOf,
+  listRefusals,
+  maxRefusalsOfReport,
+  purgeRefusals,
+  type Refusal,
+  type RefusalFilter,
+  reportRefusals,
+} from './refusals.ts';
 export { listInvites, listNodes, nodeCounts, nodesOfContract, nodesOfServer } from './store.ts';
 export { maxRowsOfBatch, type UsageReport } from './usage_reports.ts';
 export { reportVpnHealth, type VpnHealth, vpnHealth } from './vpn_health.ts';
@@ -225,7 +235,7 @@ export async function requireAnyNode(db: Reader, id: number): Promise<Node> {
 
 /**
  * Revokes a node: its token stops working, its stream closes, its server no longer waits for it.
- * Its reports of health, faults and rejections are removed, since they rest on its word alone. The
+ * Its reports of health, faults, rejections and refusals are removed, since they rest on its word alone. The
  * server gets another VPN key, so VPN profiles have to be created again.
  * `stale_seconds`: the greatest age of a valid report on an exit IP. Errors: 404.
  */
@@ -241,6 +251,7 @@ export async function revokeNode(
   await store.removeHealth(tx, id);
   await replaceVpnHealth(tx, id, []);
   await forgetRejections(tx, id);
+  await forgetRefusalsOfNode(tx, id);
   await refreshHealth(tx, node.server_id, stale_seconds);
   await nodesChanged(tx);
   await refreshApplied(tx, node.server_id);

@@ -11,11 +11,14 @@ const reasons: ReadonlySet<string> = new Set([
 /** The kind of all other words: those of newer agents, and those that a stolen node makes up. */
 const other = 'other';
 
+/** The kind of a word for a reason. */
+export const kindOf = (word: string) => (reasons.has(word) ? word : other);
+
 /** The counts of a report by the kinds that are stored. */
 export function countsByReason(counts: Readonly<Record<string, number>>): Record<string, number> {
   const sums: Record<string, number> = {};
   for (const [word, count] of Object.entries(counts)) {
-    const reason = reasons.has(word) ? word : other;
+    const reason = kindOf(word);
     sums[reason] = Math.min((sums[reason] ?? 0) + count, Number.MAX_SAFE_INTEGER);
   }
   return sums;

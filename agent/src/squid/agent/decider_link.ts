@@ -4,9 +4,10 @@ import { chmodSync, chownSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { type Own, ownedByConnection } from '../../../../kit/src/owner.ts';
-import { DecisionTally } from '../../policy/decision_tally.ts';
+import { type DecisionCounts, DecisionTally } from '../../policy/decision_tally.ts';
 import { type LastUsed, LastUsedTimes } from '../../policy/last_used.ts';
 import type { PolicySize } from '../../policy/policy.ts';
+import { type Refusal, Refusals } from '../../policy/refusals.ts';
 import type { Revoked } from '../../policy/sessions.ts';
 import type { UnstoredChange } from '../../store/unstored.ts';
 import {
@@ -86,6 +87,7 @@ export class DeciderLink {
   #policy_size: PolicySize | undefined;
   /** Last uses that the deciders reported and that are not taken yet. */
   readonly #uses = new LastUsedTimes();
+  readonly #refusals = new Refusals();
   readonly #events: LinkEvents;
   readonly #server: Server;
   /** While Squid is reconfigured there may be two deciders for a moment, the newest last. */
@@ -196,6 +198,11 @@ export class DeciderLink {
     return this.#uses.take();
   }
 
+  /** The refusals that the deciders reported since the last call. */
+  takeRefusals(): Refusal[] {
+    return this.#refusals.take();
+  }
+
   async close(): Promise<void> {
     for (const { socket } of this.#deciders) socket.destroy();
     await new Promise((resolve) => this.#server.close(resolve));
@@ -261,19 +268,24 @@ export class DeciderLink {
     } else if ('opened' in message) {
       this.#events.onOpened(message.opened);
       this.#uses.add(message.uses ?? []);
-      if (message.decided) this.decisions.add(message.decided);
+      this.#noteDecisions(message);
       decider.isLeaving = true;
       for (const other of this.#deciders) {
         if (!other.isLeaving) this.#send(other, { opened: message.opened });
       }
-    } else if ('decided' in message || 'policy' in message) {
-      if (message.decided) this.decisions.add(message.decided);
+    } else if ('decided' in message || 'refused' in message || 'policy' in message) {
+      this.#noteDecisions(message);
       if (message.policy) this.#policy_size = soundSize(message.policy);
     } else if ('id' in message) {
       const { pending } = decider;
       pending.get(message.id)?.resolve(message.answer);
       pending.delete(message.id);
     }
+  }
+
+  #noteDecisions({ decided, refused }: { decided?: DecisionCounts; refused?: Refusal[] }): void {
+    if (decided) this.decisions.add(decided);
+    if (refused) this.#refusals.add(refused);
   }
 
   async #askAll<Name extends keyof Questions>(

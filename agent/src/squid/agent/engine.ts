@@ -20,6 +20,7 @@ import type { Question } from '../../policy/decision.ts';
 import type { LastUsed } from '../../policy/last_used.ts';
 import { type Listener, Policy } from '../../policy/policy.ts';
 import type { Position } from '../../policy/records.ts';
+import type { Refusal } from '../../policy/refusals.ts';
 import type { Revoked } from '../../policy/sessions.ts';
 import { Resolver } from '../../resolver.ts';
 import { Replica, readServer } from '../../store/replica.ts';
@@ -149,6 +150,10 @@ class SquidEngine implements Engine {
 
   async takeLastUsed(): Promise<LastUsed[]> {
     return (await Promise.all(this.#fleet.workers.map(({ link }) => link.takeLastUsed()))).flat();
+  }
+
+  takeRefusals(): Refusal[] {
+    return this.#fleet.workers.flatMap(({ link }) => link.takeRefusals());
   }
 
   explain(question: Question): Promise<Explanation> {

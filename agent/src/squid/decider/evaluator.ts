@@ -2,12 +2,12 @@
 // nothing unnecessary.
 
 import { decide } from '../../policy/decide.ts';
-import type { ProxyRequest, Rules } from '../../policy/decision.ts';
+import type { Denied, ProxyRequest, Rules } from '../../policy/decision.ts';
 import type { DecisionTally } from '../../policy/decision_tally.ts';
-import type { Reason } from '../../policy/denials.ts';
 import { readCredentials } from '../../policy/identify.ts';
 import type { LastUsedTimes } from '../../policy/last_used.ts';
 import type { Policy } from '../../policy/policy.ts';
+import { type Refusals, refusedBy } from '../../policy/refusals.ts';
 import { connectionName } from '../sockets.ts';
 import type { Census } from './census.ts';
 import type { Connections } from './connections.ts';
@@ -22,6 +22,7 @@ export interface EvaluatorOptions {
   /** Compares connections with the caps. */
   census: Pick<Census, 'admit' | 'wait'>;
   uses: LastUsedTimes;
+  refusals: Refusals;
   decisions: DecisionTally;
 }
 
@@ -30,17 +31,19 @@ export class Evaluator {
   readonly #connections: Connections;
   readonly #census: Pick<Census, 'admit' | 'wait'>;
   readonly #uses: LastUsedTimes;
+  readonly #refusals: Refusals;
   readonly #decisions: DecisionTally;
   rules: Rules;
   port_shift: number;
 
   constructor(options: EvaluatorOptions) {
-    const { policy, rules, port_shift, connections, census, uses, decisions } = options;
+    const { policy, rules, port_shift, connections, census } = options;
     this.#policy = policy;
     this.#connections = connections;
     this.#census = census;
-    this.#uses = uses;
-    this.#decisions = decisions;
+    this.#uses = options.uses;
+    this.#refusals = options.refusals;
+    this.#decisions = options.decisions;
     this.rules = rules;
     this.port_shift = port_shift;
   }
@@ -68,7 +71,7 @@ export class Evaluator {
           : readCredentials(unescapeWord(authorization)),
     };
     const verdict = decide(this.#policy(), this.rules, request, now);
-    if (verdict.verdict !== 'allow') return this.#reject(id, verdict.reason);
+    if (verdict.verdict !== 'allow') return this.#reject(id, request, verdict, now);
     const { authority, dial } = verdict;
     if (authority.by === 'probe') {
       this.#decisions.note('probe');
@@ -81,7 +84,8 @@ export class Evaluator {
         later(when);
         return '';
       }
-      return this.#reject(id, 'too_many_connections');
+      const reason = 'too_many_connections';
+      return this.#reject(id, request, { reason, principal: verdict }, now);
     }
     this.#decisions.note(authority.by);
     this.#connections.admit(connection, authority);
@@ -91,8 +95,15 @@ export class Evaluator {
     return `${id} OK ${notes} dial_=${dial.includes(':') ? `[${dial}]` : dial}\n`;
   }
 
-  #reject(id: string | undefined, reason: Reason): string {
+  #reject(
+    id: string | undefined,
+    request: ProxyRequest,
+    denied: Pick<Denied, 'reason' | 'principal'>,
+    now: number,
+  ): string {
+    const { reason } = denied;
     this.#decisions.note(reason);
+    this.#refusals.note(refusedBy(this.#policy(), request, request.source, denied), now);
     return `${id} ERR reason_=${reason}\n`;
   }
 }

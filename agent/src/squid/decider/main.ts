@@ -10,9 +10,10 @@ import { ownAddresses } from '../../address.ts';
 import { systemClock } from '../../clock.ts';
 import { decideWithin, isDrained } from '../../policy/decide.ts';
 import type { Rules } from '../../policy/decision.ts';
-import { DecisionTally } from '../../policy/decision_tally.ts';
+import { type DecisionCounts, DecisionTally } from '../../policy/decision_tally.ts';
 import { LastUsedTimes } from '../../policy/last_used.ts';
 import type { Listener } from '../../policy/policy.ts';
+import { type Refusal, Refusals } from '../../policy/refusals.ts';
 import { type Revoked, Sessions } from '../../policy/sessions.ts';
 import { Replica, type Touched } from '../../store/replica.ts';
 import { Unstored } from '../../store/unstored.ts';
@@ -39,6 +40,8 @@ const ownListMs = 60_000;
 /** An agent that starts while Squid changes its decider is connected by then. */
 const leavingMs = 5000;
 const ownAddressesMs = 5000;
+/** Nothing is decided while they are written. Those of a flood are sent over several seconds. */
+const maxRefusalsAtOnce = 2000;
 /** With very many accounts, counting the policy's records takes a moment. */
 const policySizeMs = 5000;
 
@@ -50,6 +53,7 @@ const replica = new Replica(policyFolder, unstored);
 const sessions = new Sessions();
 const connections = new Connections(sessions);
 const uses = new LastUsedTimes();
+const refusals = new Refusals();
 const decisions = new DecisionTally();
 const own = ownedBy((error) => logError(error as Error));
 let agent: Socket | undefined;
@@ -68,6 +72,7 @@ const evaluator = new Evaluator({
   connections,
   census,
   uses,
+  refusals,
   decisions,
   ...settings,
 });
@@ -164,11 +169,10 @@ function leave(): void {
 
 function part(socket: Socket): void {
   isParted = true;
-  const decided = decisions.take();
   writeLine(socket, {
     opened: connections.unreported(),
     uses: uses.take(),
-    ...(decided && { decided }),
+    ...newDecisions(Number.POSITIVE_INFINITY),
   });
   // The agent closes the connection once it has read it.
   socket.end();
@@ -273,8 +277,14 @@ function sendRevoked(revoked: Revoked[]): void {
 }
 
 function sendDecisions(): void {
+  const message = newDecisions(maxRefusalsAtOnce);
+  if (message.decided || message.refused) send(message);
+}
+
+function newDecisions(maxRefusals: number): { decided?: DecisionCounts; refused?: Refusal[] } {
   const decided = decisions.take();
-  if (decided) send({ decided });
+  const refused = refusals.take(maxRefusals);
+  return { ...(decided && { decided }), ...(refused.length > 0 && { refused }) };
 }
 
 function sendSize(): void {

@@ -19,6 +19,7 @@ import { networkRoutes } from './network.ts';
 import { overrideRoutes } from './overrides.ts';
 import { ownSignInRoutes } from './own_sign_in.ts';
 import { proxyTokenRoutes } from './proxy_tokens.ts';
+import { refusalRoutes } from './refusals.ts';
 import { removalRoutes } from './removals.ts';
 import { operators, people } from './scope.ts';
 import { contractServerRoutes } from './servers.ts';
@@ -34,6 +35,7 @@ function manageRoutes(mount: Mount): void {
   contractRoutes(mount);
   usageRoutes(mount);
   connectionRoutes(mount);
+  refusalRoutes(mount);
   auditRoutes(mount);
   removalRoutes(mount);
   tokenRoutes(mount);

@@ -10,6 +10,7 @@ const rates: Readonly<Record<string, number>> = {
   '/node/health': 5,
   '/node/faults': 2,
   '/node/rejections': 2,
+  '/node/refusals': 1,
   '/node/answers': 20,
   '/node/connections': 20,
   '/node/changes': 5,

@@ -1,4 +1,4 @@
-// POST /node/usage, last-used, health, faults, answers and connections: the reports of a node.
+// POST /node/usage, last-used, health, faults, refusals, answers and connections: the reports of a node.
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { canonicalAddress } from '../../../../kit/src/address.ts';
@@ -16,10 +16,12 @@ import {
 import {
   answerQuestion,
   maxGroupsOfNode,
+  maxRefusalsOfReport,
   maxRowsOfBatch,
   reportConnections,
   reportFaults,
   reportHealth,
+  reportRefusals,
   reportRejections,
   reportUsage,
   reportVpnHealth,
@@ -142,6 +144,29 @@ const Rejections = Named('NewRejection', {
       maxProperties: maxReasons,
       description: 'How many connections were rejected, by the word of `exitward-agent explain`.',
     },
+  ),
+});
+/** Enough for each row with the longest values. */
+const refusalsBodyLimit = 192 * 1024;
+const Refusals = Named('NewRefusals', {
+  refusals: Type.Array(
+    Strict({
+      at: Timestamp('The minute, epoch seconds.', 1),
+      reason: Type.String({
+        pattern: '^[a-z][a-z0-9_]{0,31}$',
+        description: 'By the word of `exitward-agent explain`.',
+      }),
+      source: Text('The IP address of the client.', 64),
+      service: Type.String({
+        pattern: '^[a-z][a-z0-9-]{0,31}$',
+        description: 'As the services of a server name it.',
+      }),
+      port: Type.Optional(Integer('By the port scheme; a VPN has none.', 0, 65_535)),
+      account: Type.Optional(Integer('Account id, where the credentials name one.', 1)),
+      user: Type.Optional(Integer('User id, likewise.', 1)),
+      count: Integer('How many since they were last reported.', 1, 1_000_000_000),
+    }),
+    { maxItems: maxRefusalsOfReport },
   ),
 });
 const Answered = Named('NodeAnswer', {
@@ -292,6 +317,21 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
       const { boot, reasons } = request.body;
       await ctx.db.write(actorOf(request), (tx) =>
         reportRejections(tx, request.node.id, boot, reasons),
+      );
+    },
+  });
+
+  route('POST /node/refusals', {
+    bodyLimit: refusalsBodyLimit,
+    id: 'report_refusals',
+    summary: 'Report which connections were refused since the last report',
+    body: Refusals,
+    statuses: { 429: tooOften },
+    handle: async (request) => {
+      const { refusals } = request.body;
+      const { refusals_kept_seconds } = ctx.config;
+      await ctx.db.write(actorOf(request), (tx) =>
+        reportRefusals(tx, request.node, refusals, refusals_kept_seconds),
       );
     },
   });

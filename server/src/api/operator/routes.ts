@@ -19,6 +19,7 @@ import { networkRoutes } from './network.ts';
 import { nodeRoutes } from './nodes.ts';
 import { operatorTokenRoutes } from './operators.ts';
 import { portSchemeRoutes } from './port_schemes.ts';
+import { refusalRoutes } from './refusals.ts';
 import { serverRoutes } from './servers.ts';
 import { networkUsageRoutes } from './usage.ts';
 
@@ -47,6 +48,7 @@ export function operatorRoutes(app: FastifyInstance, ctx: Context): void {
   heldUsageRoutes(app, ctx);
   explainRoutes(app, ctx);
   connectionRoutes(app, ctx);
+  refusalRoutes(app, ctx);
   addressRoutes(app, ctx);
   doctorRoutes(app, ctx);
 }

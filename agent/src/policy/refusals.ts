@@ -1,0 +1,161 @@
+// The last refused connections, for people who ask why: by minute, reason, source and user, held in
+// memory until they are reported. Destinations are not in them.
+import { canonicalAddress } from '../../../kit/src/address.ts';
+import { readLogin } from '../../../kit/src/vpn_password.ts';
+import type { Denied, Question } from './decision.ts';
+import { allReasons, type Reason } from './denials.ts';
+import type { Policy } from './policy.ts';
+
+export interface Refusal {
+  /** Epoch seconds, rounded down to the minute. */
+  at: number;
+  reason: Reason;
+  /** The client's address. */
+  source: string;
+  /** `proxy`, `proxy-https`, or a VPN service. */
+  service: string;
+  /** By the port scheme; a VPN has none. */
+  port?: number;
+  /** Ids of the account and the user that the credentials name. */
+  account?: number;
+  user?: number;
+  /** How many there were. */
+  count: number;
+}
+
+type Refused = Omit<Refusal, 'at' | 'count'>;
+
+/** A flood from many addresses, or by one account, leaves room for the refusals of others. */
+const defaultMax = { all: 10_000, unnamed: 5000, account: 200 };
+const maxCount = 1_000_000_000;
+
+/** One map write per refusal, and never more rows than `max` says. The newest ones stay. */
+export class Refusals {
+  /** By account, with those that name none under 0, the oldest first. */
+  readonly #byAccount = new Map<number, Map<string, Refusal>>();
+  readonly #max: typeof defaultMax;
+  #size = 0;
+
+  constructor(max = defaultMax) {
+    this.#max = max;
+  }
+
+  /** Nothing is noted of a client without an address. */
+  note(refused: Refused | undefined, now: number): void {
+    if (refused) this.#keep({ ...refused, at: now - (now % 60), count: 1 });
+  }
+
+  /** Adds what another process noted; what makes no sense is left out. */
+  add(refusals: readonly Refusal[]): void {
+    for (const refusal of refusals) if (isSound(refusal)) this.#keep(refusal);
+  }
+
+  /** Returns at most this many, and forgets them. */
+  take(maxRows = Number.POSITIVE_INFINITY): Refusal[] {
+    const taking: Refusal[] = [];
+    for (const [account, rows] of this.#byAccount) {
+      for (const [key, refusal] of rows) {
+        if (taking.length >= maxRows) return taking;
+        taking.push(refusal);
+        rows.delete(key);
+        this.#size -= 1;
+      }
+      this.#byAccount.delete(account);
+    }
+    return taking;
+  }
+
+  #keep(refusal: Refusal): void {
+    const { at, reason, source, service, port = 0, account = 0, user = 0, count } = refusal;
+    let rows = this.#byAccount.get(account);
+    const key = `${at} ${reason} ${source} ${service} ${port} ${user}`;
+    const noted = rows?.get(key);
+    if (noted) {
+      noted.count = Math.min(noted.count + count, maxCount);
+      return;
+    }
+    const [oldest] = rows?.keys() ?? [];
+    const isFull = (rows?.size ?? 0) >= (account === 0 ? this.#max.unnamed : this.#max.account);
+    if (isFull && oldest !== undefined) {
+      rows?.delete(oldest);
+      this.#size -= 1;
+    }
+    if (this.#size >= this.#max.all) return;
+    if (!rows) {
+      rows = new Map();
+      this.#byAccount.set(account, rows);
+    }
+    rows.set(key, { ...refusal, count: Math.min(count, maxCount) });
+    this.#size += 1;
+  }
+}
+
+/** A refusal of this request or login. Undefined: it came from no address. */
+export function refusedBy(
+  policy: Policy,
+  question: Question,
+  source: string,
+  denied: Pick<Denied, 'reason' | 'principal'>,
+): Refused | undefined {
+  const address = canonicalAddress(source);
+  if (address === undefined) return undefined;
+  const { reason } = denied;
+  const names = namedBy(policy, question, denied);
+  if (question.kind === 'login')
+    return { reason, source: address, service: question.service, ...names };
+  const { port } = question;
+  const service = policy.listeners.get(port)?.tls ? 'proxy-https' : 'proxy';
+  return { reason, source: address, service, port, ...names };
+}
+
+/** Reasons that follow a genuine token: reading it again costs a look-up. */
+const afterToken: readonly Reason[] = [
+  'expired_token',
+  'old_token_version',
+  'server_not_on_contract',
+];
+
+/** The user that the credentials name. A name alone, without an account, identifies no one. */
+function namedBy(
+  policy: Policy,
+  question: Question,
+  { reason, principal }: Pick<Denied, 'reason' | 'principal'>,
+): Pick<Refusal, 'account' | 'user'> {
+  if (principal) {
+    const { authority } = principal;
+    return authority.by === 'probe' ? {} : { account: authority.account, user: authority.user };
+  }
+  if (question.kind === 'request') {
+    const { credentials } = question;
+    if (!credentials || !afterToken.includes(reason)) return {};
+    const claims = credentials.claims ?? policy.tokens.read(credentials.password);
+    return claims ? { account: claims.account, user: claims.user } : {};
+  }
+  const users = readLogin(question.login).flatMap(({ user: name, account: contract }) =>
+    [...policy.accountsNamed(contract)].flatMap((account) =>
+      account.usersNamed(name).map((user) => ({ account: account.id, user: user.id })),
+    ),
+  );
+  return users[0] ?? {};
+}
+
+const servicePattern = /^[a-z][a-z0-9-]{0,31}$/;
+const isId = (value: unknown) => Number.isSafeInteger(value) && (value as number) > 0;
+
+/** Whether the control plane would accept it: Squid's user may have sent anything. */
+function isSound(refusal: Refusal): boolean {
+  const { at, reason, source, service, port = 1, account, user, count } = refusal;
+  return (
+    [at, count].every(isId) &&
+    allReasons.includes(reason) &&
+    typeof source === 'string' &&
+    canonicalAddress(source) === source &&
+    typeof service === 'string' &&
+    servicePattern.test(service) &&
+    Number.isSafeInteger(port) &&
+    port >= 0 &&
+    port <= 65_535 &&
+    (account === undefined) === (user === undefined) &&
+    [account ?? 1, user ?? 1].every(isId)
+  );
+}

@@ -1,0 +1,77 @@
+// The SQL of addresses that were on an authlist until lately: refusals from them concern the
+// account.
+import type { Reader, Transaction } from '../db/database.ts';
+import { type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
+
+/** How many an account has at most; entries with newer ids take their place. */
+const maxPast = 10_000;
+
+/** Notes the addresses of these entries, which are about to be deleted or changed. */
+export async function noteEnds(tx: Transaction, keys: readonly Key[]): Promise<void> {
+  const { list, values } = listOfKeys(keys);
+  const ended = `authlist a where (a.account_id, a.id) in ${list}`;
+  await tx.run(
+    `delete from past_addresses where (account_id, slot) in
+       (select a.account_id, a.id % ${maxPast} from ${ended})`,
+    values,
+  );
+  await tx.run(
+    `insert into past_addresses (account_id, slot, ip, user_id, ended_at)
+       select a.account_id, a.id % ${maxPast}, a.ip, a.user_id, cast($${values.length + 1} as bigint)
+       from ${ended} on conflict do nothing`,
+    [...values, tx.now],
+  );
+}
+
+/**
+ * The account that lists each of these addresses, or else the last one that did. Addresses without
+ * one are left out.
+ */
+export async function listersOf(
+  db: Reader,
+  ips: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const texts = paddedTexts(ips);
+  const places = texts.map((_, at) => `$${at + 1}`);
+  const [current, past] = await Promise.all([
+    db.all<{ ip: string; account_id: number }>(
+      `select ip, account_id from authlist
+       where port_scheme_id in (select id from port_schemes) and ip in (${places}) order by expiry`,
+      texts,
+    ),
+    db.all<{ ip: string; account_id: number }>(
+      `select ip, account_id from past_addresses where ip in (${places}) order by ended_at`,
+      texts,
+    ),
+  ]);
+  // The last of each wins.
+  return new Map([...past, ...current].map(({ ip, account_id }) => [ip, account_id]));
+}
+
+/** The addresses that a user had on the list until lately. */
+export async function addressesOf(
+  db: Reader,
+  account_id: number,
+  user_id: number,
+): Promise<string[]> {
+  const rows = await db.all<{ ip: string }>(
+    'select ip from past_addresses where account_id = $1 and user_id = $2',
+    [account_id, user_id],
+  );
+  return rows.map(({ ip }) => ip);
+}
+
+export function removePast(tx: Transaction, account_id: number, user_id: number): Promise<number> {
+  return tx.run('delete from past_addresses where account_id = $1 and user_id = $2', [
+    account_id,
+    user_id,
+  ]);
+}
+
+export function removePastBefore(tx: Transaction, time: number, maxRows: number): Promise<number> {
+  return tx.run(
+    `delete from past_addresses where (account_id, slot) in
+       (select account_id, slot from past_addresses where ended_at <= $1 order by ended_at limit $2)`,
+    [time, maxRows],
+  );
+}

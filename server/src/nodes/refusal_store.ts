@@ -1,0 +1,111 @@
+// The SQL of refusals: which connections nodes refused lately.
+import type { Reader, Row, Transaction, Value } from '../db/database.ts';
+import { paddedTexts } from '../db/one_of.ts';
+
+export interface RefusalRow {
+  id: number;
+  node_id: number;
+  /** Epoch seconds, a whole minute. */
+  at: number;
+  /** Of the named user; else the one that lists the address, or did lately. 0: none. */
+  account_id: number;
+  /** 0: the credentials name none. */
+  user_id: number;
+  reason: string;
+  source: string;
+  service: string;
+  /** 0 for a VPN. */
+  port: number;
+  count: number;
+}
+
+export type ListedRefusal = RefusalRow & { node: string; server: string };
+
+export function addRefusals(tx: Transaction, rows: readonly RefusalRow[]): Promise<void> {
+  return tx.insertMany(
+    'refusals',
+    rows.map((row): Row => ({ ...row })),
+    `on conflict (at, node_id, source, account_id, user_id, reason, service, port)
+     do update set count = refusals.count + excluded.count`,
+  );
+}
+
+/** Deletes all but the newest `max` of a node: of one account, of none (0), or of all. */
+export function removeOlderThanNewest(
+  tx: Transaction,
+  node_id: number,
+  account_id: number | undefined,
+  max: number,
+): Promise<number> {
+  const ofAccount = account_id === undefined ? '' : 'and account_id = $2';
+  const whose = `node_id = $1 ${ofAccount}`;
+  const values = account_id === undefined ? [node_id] : [node_id, account_id];
+  return tx.run(
+    `delete from refusals where ${whose} and id <=
+       (select id from refusals where ${whose} order by id desc limit 1 offset ${max})`,
+    values,
+  );
+}
+
+export function removeOfNode(tx: Transaction, node_id: number): Promise<number> {
+  return tx.run('delete from refusals where node_id = $1', [node_id]);
+}
+
+export function removeBefore(tx: Transaction, time: number, maxRows: number): Promise<number> {
+  return tx.run(
+    `delete from refusals where id in
+       (select id from refusals where at <= $1 order by at limit $2)`,
+    [time, maxRows],
+  );
+}
+
+/** Those of an account that name a user, or none. */
+export function removeOfUser(tx: Transaction, account_id: number, user_id: number) {
+  return tx.run('delete from refusals where account_id = $1 and user_id in (0, $2)', [
+    account_id,
+    user_id,
+  ]);
+}
+
+/** Those from these addresses that concern no account. */
+export function removeFrom(tx: Transaction, sources: readonly string[]) {
+  const texts = paddedTexts(sources);
+  const places = texts.map((_, at) => `$${at + 1}`);
+  return tx.run(`delete from refusals where source in (${places}) and account_id = 0`, []);
+}
+
+/** Conditions in SQL on a refusal `r` and its node `n`, and their values. */
+export interface Conditions {
+  sql: string[];
+  values: Value[];
+}
+
+/** The newest below an id, and not below another. */
+export function refusalsBelow(
+  db: Reader,
+  { sql, values }: Conditions,
+  below: number,
+  from: number,
+  maxRows: number,
+): Promise<ListedRefusal[]> {
+  const places = [below, from, maxRows].map((_, at) => `$${values.length + at + 1}`);
+  const conditions = [...sql, `r.id < ${places[0]}`, `r.id >= ${places[1]}`];
+  return db.all(
+    `select r.*, n.name as node, s.name as server
+     from refusals r join nodes n on n.id = r.node_id join servers s on s.id = n.server_id
+     where ${conditions.join(' and ')} order by r.id desc limit ${places[2]}`,
+    [...values, below, from, maxRows],
+  );
+}
+
+/** The last of so many rows below an id; undefined: there are fewer. */
+export async function lastOfSlice(
+  db: Reader,
+  below: number,
+  rows: number,
+): Promise<{ id: number; at: number } | undefined> {
+  return db.one(
+    `select id, at from refusals where id < $1 order by id desc limit 1 offset ${rows - 1}`,
+    [below],
+  );
+}

@@ -1,0 +1,196 @@
+// Refusals: which connections nodes refused lately, by minute, reason, source and user, for people
+// who ask why. Destinations are not in them. Verbs: report, list, forget, purge.
+import { canonicalAddress } from '../../../kit/src/address.ts';
+import { addressesOfPast, forgetPast, listersOf, purgePast } from '../authlist/authlist.ts';
+import { nextId } from '../changes/changes.ts';
+import type { Reader, Transaction, Value } from '../db/database.ts';
+import { usersByKey } from '../users/users.ts';
+import { served } from './log_store.ts';
+import * as store from './refusal_store.ts';
+import { kindOf } from './rejection_reasons.ts';
+import type { NodeRow } from './store.ts';
+
+export type Refusal = store.ListedRefusal;
+
+/** Refusals of a minute that are alike, as a node reports them. */
+export interface NodeRefusal {
+  /** Epoch seconds. */
+  at: number;
+  reason: string;
+  source: string;
+  service: string;
+  port?: number;
+  /** Ids of the user that the credentials name. */
+  account?: number;
+  user?: number;
+  count: number;
+}
+
+/** How many rows a report has at most. */
+export const maxRefusalsOfReport = 500;
+/** How many are kept of each node: in all, of those that concern no account, and of an account. */
+export const maxRefusals = { node: 10_000, unnamed: 5000, account: 200 };
+
+/** Adds a node's report. What its server does not serve names no one. */
+export async function reportRefusals(
+  tx: Transaction,
+  node: NodeRow,
+  reported: readonly NodeRefusal[],
+  kept_seconds: number,
+): Promise<void> {
+  const fresh = reported.flatMap((refusal) => {
+    const source = canonicalAddress(refusal.source);
+    const at = Math.min(refusal.at, tx.now);
+    if (source === undefined || at <= tx.now - kept_seconds) return [];
+    return [{ ...refusal, source, at: at - (at % 60), reason: kindOf(refusal.reason) }];
+  });
+  if (fresh.length === 0) return;
+  const isTrue = await namesOf(tx, node, fresh);
+  const listers = await listersOf(
+    tx,
+    fresh.map(({ source }) => source),
+  );
+  const rows = new Map<string, store.RefusalRow>();
+  for (const refusal of fresh) {
+    const { at, reason, source, service, port = 0, count } = refusal;
+    const [account_id, user_id] = isTrue(refusal)
+      ? [refusal.account ?? 0, refusal.user ?? 0]
+      : [listers.get(source) ?? 0, 0];
+    const row = { node_id: node.id, at, account_id, user_id, reason, source, service, port };
+    const key = JSON.stringify(row);
+    const alike = rows.get(key);
+    if (alike) alike.count += count;
+    else rows.set(key, { id: await nextId(tx, 0, 'refusals'), ...row, count });
+  }
+  await store.addRefusals(tx, [...rows.values()]);
+  for (const account_id of new Set(Array.from(rows.values(), (row) => row.account_id))) {
+    const max = account_id === 0 ? maxRefusals.unnamed : maxRefusals.account;
+    await store.removeOlderThanNewest(tx, node.id, account_id, max);
+  }
+  await store.removeOlderThanNewest(tx, node.id, undefined, maxRefusals.node);
+}
+
+/**
+ * Whether a refusal names a user who exists. Of accounts that the server does not serve, only that
+ * very refusal names one: a node can't fill the lists of all accounts with other words.
+ */
+async function namesOf(tx: Transaction, node: NodeRow, reported: readonly NodeRefusal[]) {
+  const keys = reported.flatMap(({ account, user }) =>
+    account === undefined || user === undefined ? [] : [[account, user] as const],
+  );
+  const accounts = Array.from(new Set(keys.map(([account]) => account)));
+  const [servedAccounts, userOf] = await Promise.all([
+    served(tx, node.server_id, accounts),
+    usersByKey(tx, keys),
+  ]);
+  return ({ account, user, reason }: NodeRefusal) =>
+    account !== undefined &&
+    user !== undefined &&
+    userOf(account, user) !== undefined &&
+    (servedAccounts.has(account) || reason === 'server_not_on_contract');
+}
+
+// ---- Listing ------------------------------------------------------------------------------
+
+/** Ids; every field narrows the result. */
+export interface RefusalFilter {
+  account_id?: number | undefined;
+  user_id?: number | undefined;
+  source?: string | undefined;
+  server_id?: number | undefined;
+  node_id?: number | undefined;
+  reason?: string | undefined;
+  /** Epoch seconds: `since <= at < until`. */
+  since?: number | undefined;
+  until?: number | undefined;
+  /** Only those that name no user, or this one; or any user of the account. */
+  seen_by?: { account_id: number; user_id?: number | undefined } | undefined;
+}
+
+export interface RefusalPage {
+  refusals: Refusal[];
+  /** The id below which to continue; undefined at the end. */
+  before: number | undefined;
+}
+
+/** How many rows a page looks at when no index narrows it. */
+const walkedRows = 20_000;
+/** Nodes that were cut off report late. */
+const skewSeconds = 86_400;
+
+/** The newest refusals below an id that match; before the end a page may have fewer, or none. */
+export async function listRefusals(
+  db: Reader,
+  filter: RefusalFilter,
+  before: number | undefined,
+  limit: number,
+): Promise<RefusalPage> {
+  const below = before ?? Number.MAX_SAFE_INTEGER;
+  const { account_id, source, node_id, server_id, since } = filter;
+  const isNarrow = [account_id, source, node_id, server_id].some((value) => value !== undefined);
+  const last = isNarrow ? undefined : await store.lastOfSlice(db, below, walkedRows);
+  const conditions = conditionsOf(filter);
+  const rows = await store.refusalsBelow(db, conditions, below, last?.id ?? 0, limit + 1);
+  if (rows.length > limit) {
+    return { refusals: rows.slice(0, limit), before: rows[limit - 1]?.id };
+  }
+  const isEnd = !last || (since !== undefined && last.at < since - skewSeconds);
+  return { refusals: rows, before: isEnd ? undefined : last.id };
+}
+
+function conditionsOf(filter: RefusalFilter): store.Conditions {
+  const values: Value[] = [];
+  const sql: string[] = [];
+  const also = (value: Value | undefined, condition: (place: string) => string) => {
+    if (value !== undefined) sql.push(condition(`$${values.push(value)}`));
+  };
+  const { seen_by } = filter;
+  also(filter.account_id, (place) => `r.account_id = ${place}`);
+  also(filter.user_id, (place) => `r.user_id = ${place}`);
+  also(filter.source, (place) => `r.source = ${place}`);
+  also(filter.node_id, (place) => `r.node_id = ${place}`);
+  also(
+    filter.server_id,
+    (place) => `r.node_id in (select id from nodes where server_id = ${place})`,
+  );
+  also(filter.reason, (place) => `r.reason = ${place}`);
+  also(filter.since, (place) => `r.at >= ${place}`);
+  also(filter.until, (place) => `r.at < ${place}`);
+  if (seen_by) {
+    const own = [`r.account_id = $${values.push(seen_by.account_id)}`];
+    if (seen_by.user_id !== undefined) own.push(`r.user_id = $${values.push(seen_by.user_id)}`);
+    sql.push(`(r.user_id = 0 or (${own.join(' and ')}))`);
+  }
+  return { sql, values };
+}
+
+// ---- Forgetting ---------------------------------------------------------------------------
+
+export const forgetRefusalsOfNode = store.removeOfNode;
+
+/**
+ * Removes the refusals that name an erased user, those of the account that name no one, and others
+ * from the addresses that the user had on the authlist, which has none of them by now.
+ */
+export async function forgetRefusalsOf(
+  tx: Transaction,
+  { account_id, id }: { account_id: number; id: number },
+): Promise<void> {
+  await store.removeOfUser(tx, account_id, id);
+  const addresses = await addressesOfPast(tx, account_id, id);
+  for (let at = 0; at < addresses.length; at += maxRefusalsOfReport) {
+    await store.removeFrom(tx, addresses.slice(at, at + maxRefusalsOfReport));
+  }
+  await forgetPast(tx, account_id, id);
+}
+
+/** Deletes those older than this, and addresses that left an authlist before. */
+export async function purgeRefusals(
+  tx: Transaction,
+  kept_seconds: number,
+  maxRows: number,
+): Promise<number> {
+  const end = tx.now - kept_seconds;
+  const refusals = await store.removeBefore(tx, end, maxRows);
+  return Math.max(refusals, await purgePast(tx, end, maxRows));
+}

@@ -1,0 +1,224 @@
+// Refused connections: nodes report them, operators see all, accounts those that concern them, and
+// each person what names them or comes from their own address.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { maxRefusals } from '../src/nodes/refusals.ts';
+import { eachDatabase } from './databases.ts';
+import { type Browser, startTestApp, type TestApp } from './harness.ts';
+import type { TestNode } from './node.ts';
+
+type Body = Record<string, unknown>;
+const day = 86_400;
+
+eachDatabase((database) => {
+  let t: TestApp;
+  /** On fra1, which serves acme and other; and on ams1, which serves other. */
+  let fra1: TestNode;
+  let ams1: TestNode;
+  const ids = { acme: 0, other: 0, alice: 0, carol: 0, stranger: 0 };
+  const people = new Map<string, Browser>();
+
+  beforeAll(async () => {
+    t = await startTestApp(await database.url(), { EXITWARD_TRUSTED_PROXIES: '127.0.0.1' });
+    await t.server('fra1');
+    await t.server('ams1');
+    const acme = await t.account('acme', { servers: ['fra1'] });
+    const other = await t.account('other', { servers: ['fra1', 'ams1'] });
+    await t.user(acme, 'boss', { admin: true });
+    const carol = await t.user(acme, 'carol', { proxy: true });
+    const idOf = async (account: string) =>
+      (await t.operator.get(`/accounts/${account}/users/alice`)).body.id;
+    Object.assign(ids, { acme: acme.account.id, other: other.account.id, carol: carol.id });
+    Object.assign(ids, { alice: await idOf('acme'), stranger: await idOf('other') });
+    fra1 = await t.node('fra1', 'fra1-a');
+    ams1 = await t.node('ams1');
+    for (const person of ['boss', 'carol']) people.set(person, await t.signIn('acme', person));
+  });
+  afterAll(() => t?.stop());
+
+  const minute = () => t.now() - (t.now() % 60);
+  const row = (change: Body = {}): Body => ({
+    ...{ at: t.now(), reason: 'unknown_address', source: '203.0.113.7', service: 'proxy' },
+    ...{ port: 10_001, count: 1 },
+    ...change,
+  });
+  const named = (user: number, change: Body = {}) =>
+    row({ reason: 'expired_token', account: ids.acme, user, ...change });
+  const report = async (node: TestNode, ...refusals: Body[]) => {
+    expect((await node.send('POST', '/refusals', { refusals })).status).toBe(204);
+  };
+  const operator = async (query = '') => (await t.operator.get(`/refusals${query}`)).body as Body[];
+  const seenBy = async (person: string, query = '', headers = {}) =>
+    (await (people.get(person) as Browser).get(`/refusals${query}`, headers)).body as Body[];
+  const forget = () => t.write((tx) => tx.run('delete from refusals'));
+
+  test('those of a minute that are alike are one row, with names, for operators', async () => {
+    await report(fra1, row({ source: '::ffff:203.0.113.7' }), row(), named(ids.alice));
+    await report(fra1, row({ count: 3 }));
+    await report(
+      ams1,
+      row({ service: 'vpn-ikev2', port: undefined, reason: 'word_of_a_new_agent' }),
+    );
+    const of = { at: minute(), address: '203.0.113.7', service: 'proxy', port: 10_001 };
+    const fra = { ...of, server: 'fra1', node: 'fra1-a' };
+    const id = expect.stringMatching(/^[\w-]{22}$/);
+    expect(await operator()).toEqual([
+      {
+        ...{ ...of, id, server: 'ams1', node: 'ams1-node', service: 'vpn-ikev2', port: null },
+        ...{ reason: 'other', account: null, user: null, count: 1 },
+      },
+      { ...fra, id, reason: 'expired_token', account: 'acme', user: 'alice', count: 1 },
+      { ...fra, id, reason: 'unknown_address', account: null, user: null, count: 5 },
+    ]);
+    const countOf = async (query: string) => (await operator(query)).length;
+    expect(await countOf('?account=acme')).toBe(1);
+    expect(await countOf('?account=acme&user=alice')).toBe(1);
+    expect(await countOf('?account=acme&user=carol')).toBe(0);
+    expect(await countOf('?server=ams1')).toBe(1);
+    expect(await countOf(`?node=${fra1.id}`)).toBe(2);
+    expect(await countOf('?address=::ffff:203.0.113.7')).toBe(3);
+    expect(await countOf('?reason=other')).toBe(1);
+    expect(await countOf(`?since=${minute() + 60}`)).toBe(0);
+    expect(await countOf(`?until=${minute() + 60}&since=${minute()}`)).toBe(3);
+    expect((await t.operator.get('/refusals?user=alice')).status).toBe(400);
+    await forget();
+  });
+
+  test('pages follow one another, each row once', async () => {
+    await report(fra1, ...Array.from({ length: 25 }, (_, at) => row({ source: `192.0.2.${at}` })));
+    const addresses: unknown[] = [];
+    for (let path: string | undefined = '/refusals?limit=10'; path; ) {
+      const { body, headers } = await t.operator.get(path);
+      addresses.push(...(body as Body[]).map(({ address }) => address));
+      path = /<\/admin([^>]+)>/.exec(headers.get('link') ?? '')?.[1];
+    }
+    expect(addresses).toEqual(Array.from({ length: 25 }, (_, at) => `192.0.2.${24 - at}`));
+    expect((await t.operator.get('/refusals?before=AAAAAAAAAAAAAAAAAAAAAA')).status).toBe(400);
+    await forget();
+  });
+
+  test('an account sees those that name its users, and those from addresses that it lists or listed; without the admin flag own ones', async () => {
+    const boss = people.get('boss') as Browser;
+    const list = async (ip: string) => {
+      const expiry = t.now() + day;
+      return (await boss.post('/authlist', { ip, user: 'alice', expiry })).body.id as number;
+    };
+    await list('203.0.113.1');
+    const removed = await list('203.0.113.2');
+    const moved = await list('203.0.113.3');
+    const cleared = await list('203.0.113.5');
+    await boss.delete(`/authlist/${removed}`);
+    await boss.patch(`/authlist/${moved}`, { ip: '203.0.113.4' });
+    await boss.post('/authlist/remove', { ids: [cleared] });
+    const from = [1, 2, 3, 4, 5, 6].map((at) => row({ source: `203.0.113.${at}` }));
+    await report(fra1, ...from, named(ids.alice), named(ids.carol, { source: '203.0.113.8' }));
+    await report(ams1, row({ account: ids.other, user: ids.stranger, source: '203.0.113.9' }));
+    const addressesOf = (rows: Body[]) => rows.map(({ address }) => address).toSorted();
+    const ends = (...last: number[]) => last.map((at) => `203.0.113.${at}`);
+    expect(addressesOf(await seenBy('boss'))).toEqual(ends(1, 2, 3, 4, 5, 7, 8));
+    expect(addressesOf(await seenBy('boss', '?user=carol'))).toEqual(ends(8));
+    expect(addressesOf(await seenBy('boss', '?server=fra1&address=203.0.113.2'))).toEqual(ends(2));
+    expect(addressesOf(await seenBy('carol'))).toEqual(ends(8));
+    expect((await seenBy('boss'))[0]).not.toHaveProperty('node');
+    const ofOther = await (people.get('carol') as Browser).get('/refusals?user=alice');
+    expect(ofOther.status).toBe(403);
+    const perAccount = (await t.operator.get('/accounts/other/refusals')).body as Body[];
+    expect(addressesOf(perAccount)).toEqual(ends(9));
+    await forget();
+  });
+
+  test('one sees those from the address that one calls from, without the names of other accounts', async () => {
+    const own = { 'x-forwarded-for': '198.51.100.77' };
+    const source = '198.51.100.77';
+    await t.as(await t.account('third', { servers: ['fra1'] })).post('/contract/ip-authlist', {
+      ...{ ip: source, user: 'alice', expiry: t.now() + day },
+    });
+    await report(
+      fra1,
+      row({ source }),
+      named(ids.alice, { source }),
+      row({ source, account: ids.other, user: ids.stranger }),
+      row(),
+    );
+    const rows = await seenBy('carol', '?own_address=true', own);
+    expect(rows).toMatchObject([{ address: source, account: null, user: null }]);
+    expect(await seenBy('boss', '?own_address=true', own)).toMatchObject([
+      { user: 'alice', account: 'acme' },
+      { user: null, account: null },
+    ]);
+    const boss = people.get('boss') as Browser;
+    const both = await boss.get('/refusals?own_address=true&address=203.0.113.7', own);
+    expect(both.status).toBe(400);
+    await forget();
+  });
+
+  test('a node that lies names no one whom its server does not serve, and fills its own part alone', async () => {
+    const stranger = { account: ids.acme, user: ids.alice };
+    await report(
+      ams1,
+      row({ ...stranger }),
+      row({ ...stranger, reason: 'server_not_on_contract' }),
+      row({ account: ids.other, user: ids.alice + 1000 }),
+      row({ source: '010.0.0.1' }),
+      row({ at: t.now() + 10 * day, source: '192.0.2.9' }),
+      row({ at: t.now() - 8 * day, source: '192.0.2.10' }),
+    );
+    const rows = await operator();
+    const words = rows.map(({ reason, user, count }) => [reason, user, count]);
+    expect(words).toEqual([
+      ['unknown_address', null, 1],
+      ['server_not_on_contract', 'alice', 1],
+      ['unknown_address', null, 2],
+    ]);
+    expect(rows[0]).toMatchObject({ at: minute(), address: '192.0.2.9' });
+    await report(fra1, named(ids.carol));
+    const flood = async (names: Body, count: number) => {
+      for (let at = 0; at < count; at += 500) {
+        const part = Array.from({ length: 500 }, (_, index) => {
+          const number = at + index;
+          return row({ ...names, source: `10.1.${number >> 8}.${number & 255}` });
+        });
+        await t.pass(10);
+        await report(ams1, ...part);
+      }
+    };
+    await flood({ account: ids.other, user: ids.stranger }, 500);
+    await flood({}, maxRefusals.unnamed + 500);
+    const countOf = async (account_id: number) => {
+      const sql = 'select count(*) as count from refusals where node_id = $1 and account_id = $2';
+      const answer = await t.running.ctx.db.one<{ count: number }>(sql, [ams1.id, account_id]);
+      return Number(answer?.count);
+    };
+    expect(await countOf(ids.other)).toBe(maxRefusals.account);
+    expect(await countOf(0)).toBe(maxRefusals.unnamed);
+    expect(await seenBy('boss')).toHaveLength(2);
+    await forget();
+  });
+
+  test('they go with a revoked node, and after the time that the operator set', async () => {
+    await report(fra1, row());
+    await t.pass(8 * day);
+    expect(await operator()).toEqual([]);
+    await report(ams1, row());
+    await t.operator.delete(`/nodes/${ams1.id}`);
+    expect(await operator()).toEqual([]);
+  });
+});
+
+eachDatabase((database) => {
+  test('kept for no time, nothing is stored', async () => {
+    const settings = { EXITWARD_REFUSALS_KEPT_SECONDS: '0' };
+    const t = await startTestApp(await database.url(), settings);
+    await t.server('fra1');
+    const node = await t.node('fra1');
+    const refusal = {
+      at: t.now(),
+      reason: 'drained',
+      source: '192.0.2.1',
+      service: 'proxy',
+      count: 1,
+    };
+    expect((await node.send('POST', '/refusals', { refusals: [refusal] })).status).toBe(204);
+    expect((await t.operator.get('/refusals')).body).toEqual([]);
+    await t.stop();
+  });
+});
