@@ -286,7 +286,9 @@ const limits: Record<string, readonly number[]> = {
   'time until a decider answers': [of(link, 'responseMs')],
   'held usage of a node': [of(held, 'maxBatches'), of(held, 'maxRows')],
   'reports of a node': [
-    ...['usage', 'last-used', 'faults', 'acks'].map((path) => of(nodePace, `'/node/${path}'`)),
+    ...['usage', 'last-used', 'faults', 'refusals', 'acks'].map((path) =>
+      of(nodePace, `'/node/${path}'`),
+    ),
     ...[1 / of(nodePace, 'back'), of(nodePace, 'bytesOfReport'), of(nodePace, 'maxLong')],
   ],
   'size of a report': [
@@ -295,6 +297,7 @@ const limits: Record<string, readonly number[]> = {
     ...[...itemsOf('HealthReport', 'exit_ips'), ...itemsOf('HealthReport', 'vpn')],
     of(reports, 'healthBodyLimit'),
     ...[...itemsOf('FaultReport', 'faults'), of(reports, `'A sentence for people.',`)],
+    ...[...itemsOf('NewRefusals', 'refusals'), of(reports, 'refusalsBodyLimit')],
     ...[of(reports, `'What the client would be told.',`), bodyBytes],
   ],
   'open connections that a node reports': [
@@ -307,6 +310,18 @@ const limits: Record<string, readonly number[]> = {
   'reasons for rejected connections that a node reports': [
     // The words of the list, and "other".
     (read('server/src/nodes/rejection_reasons.ts').match(/'\w+'/g)?.length ?? 0) - 1,
+  ],
+  'refusals that a node holds until they are reported': [
+    ...['all', 'unnamed', 'account'].map((name) => of('agent/src/policy/refusals.ts', name)),
+  ],
+  'refusals that a decider sends to the agent': [
+    of('agent/src/squid/decider/main.ts', 'maxRefusalsAtOnce'),
+  ],
+  'refusals that are stored': [
+    ...['node', 'unnamed', 'account'].map((name) => of('server/src/nodes/refusals.ts', name)),
+  ],
+  'addresses that left an authlist, by which refusals concern the account': [
+    of('server/src/authlist/past_store.ts', 'maxPast'),
   ],
   'usage journals that a node names': [of('server/src/usage/store.ts', 'maxJournalsOfNode')],
 };

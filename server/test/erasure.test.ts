@@ -88,7 +88,17 @@ eachDatabase((database) => {
         () => acme.account.start,
       ),
     );
+    const node = await t.node('fra1');
+    const of = { at: t.now(), service: 'proxy', count: 1 };
+    const bob = (await t.operator.get(`${users}/bob`)).body.id;
+    const refusals = [
+      ...addresses.map((source) => ({ ...of, source, reason: 'unknown_address' })),
+      { ...of, source: '203.0.113.80', reason: 'no_proxy_flag', account: account_id, user: 3 },
+      { ...of, source: '203.0.113.96', reason: 'no_proxy_flag', account: account_id, user: bob },
+    ];
+    expect((await node.send('POST', '/refusals', { refusals })).status).toBe(204);
     const before = await dumpOf(t);
+    expect(before).toContain('203.0.113.80');
     expect(remaining(before)).toEqual(personal);
     const { id } = (await t.operator.get(`${users}/${name}`)).body;
 
@@ -97,6 +107,8 @@ eachDatabase((database) => {
 
     const after = await dumpOf(t);
     expect(remaining(after)).toEqual([]);
+    expect(after).not.toContain('203.0.113.80');
+    expect(after).toContain('203.0.113.96');
     expect(after).toContain('203.0.113.99');
     for (const address of ['203.0.113.97', '203.0.113.98', 'h1.example', 'h2.example']) {
       expect(after).toContain(address);

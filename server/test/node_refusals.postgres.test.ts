@@ -1,6 +1,7 @@
 // Refused connections: nodes report them, operators see all, accounts those that concern them, and
 // each person what names them or comes from their own address.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { maxPast } from '../src/authlist/past_store.ts';
 import { maxRefusals } from '../src/nodes/refusals.ts';
 import { eachDatabase } from './databases.ts';
 import { type Browser, startTestApp, type TestApp } from './harness.ts';
@@ -123,6 +124,27 @@ eachDatabase((database) => {
     expect(ofOther.status).toBe(403);
     const perAccount = (await t.operator.get('/accounts/other/refusals')).body as Body[];
     expect(addressesOf(perAccount)).toEqual(ends(9));
+    await forget();
+  });
+
+  test("of the addresses that left an account's authlist, so many are known as there are slots", async () => {
+    const client = t.as(await t.account('churning', { servers: ['fra1'] }));
+    const list = async (ip: string) => {
+      const entry = { ip, user: 'alice', expiry: t.now() + day };
+      return (await client.post('/contract/ip-authlist', entry)).body.id as number;
+    };
+    const [first, second] = [await list('192.0.2.41'), await list('192.0.2.42')];
+    await client.delete(`/contract/ip-authlist/${first}`);
+    const account = () => t.operator.get('/accounts/churning/refusals');
+    await report(fra1, row({ source: '192.0.2.41' }));
+    expect((await account()).body).toHaveLength(1);
+    // As if as many had been listed in between.
+    const later = 'update authlist set id = $1 where id = $2';
+    await t.write((tx) => tx.run(later, [first + maxPast, second]));
+    await client.delete(`/contract/ip-authlist/${first + maxPast}`);
+    await forget();
+    await report(fra1, row({ source: '192.0.2.41' }), row({ source: '192.0.2.42' }));
+    expect((await account()).body).toMatchObject([{ address: '192.0.2.42' }]);
     await forget();
   });
 

@@ -28,6 +28,8 @@ const group = {
   ...{ connections: 1, since: at, last_byte_at: at, up: 1, down: 1 },
 };
 
+const refusal = { at, reason: 'drained', source: '192.0.2.1', service: 'proxy', count: 1 };
+
 /** By path: reports that are a little too large, each in one way. */
 const tooLarge: Record<string, object[]> = {
   '/usage': [
@@ -70,6 +72,15 @@ const tooLarge: Record<string, object[]> = {
     { watch: 1, groups: [{ ...group, up: 2 ** 50 + 1 }], rest },
     { watch: 1, groups: [{ ...group, since: 9e15 }], rest },
     { watch: 1, groups: [], rest: { ...rest, connections: 2 ** 32 + 1 } },
+  ],
+  '/refusals': [
+    { refusals: many(501, refusal) },
+    { refusals: [{ ...refusal, source: long(65) }] },
+    { refusals: [{ ...refusal, reason: long(33) }] },
+    { refusals: [{ ...refusal, service: long(33) }] },
+    { refusals: [{ ...refusal, count: 10 ** 9 + 1 }] },
+    { refusals: [{ ...refusal, at: 9e15 }] },
+    { refusals: [{ ...refusal, destination: 'a.example' }] },
   ],
   '/acks': [{ epoch: long(65), revision: 1 }],
 };

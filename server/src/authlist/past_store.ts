@@ -4,7 +4,7 @@ import type { Reader, Transaction } from '../db/database.ts';
 import { type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
 
 /** How many an account has at most; entries with newer ids take their place. */
-const maxPast = 10_000;
+export const maxPast = 10_000;
 
 /** Notes the addresses of these entries, which are about to be deleted or changed. */
 export async function noteEnds(tx: Transaction, keys: readonly Key[]): Promise<void> {

@@ -63,9 +63,9 @@ export function erasureRoutes({ ctx, audience, routesOf, write }: Mount): void {
         for (const [step, seen] of walks) {
           for (let at: number | undefined = seen; at !== undefined; ) at = await step(tx, at);
         }
-        await forgetRefusalsOf(tx, user);
         await disownUser(tx, account_name, user.name);
         await forgetViews(tx, { ...user, account_name });
+        await forgetRefusalsOf(tx, user);
         await renameErased(tx, user);
       });
       return { pseudonym };
