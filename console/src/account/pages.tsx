@@ -58,6 +58,14 @@ export const pages: PageOfAccount[] = [
       words: 'try explain refused why',
       Page: lazy(() => import('../servers/test_page.tsx').then((page) => page.TestPage)),
     },
+    {
+      path: paths.refusals,
+      name: 'Refused lately',
+      icon: 'close',
+      may: ['admin', 'proxy'],
+      words: 'denied rejected connections why 407 403',
+      Page: lazy(() => import('../refusals/page.tsx').then((page) => page.RefusalsPage)),
+    },
   ]),
   ...inSection<PageOfAccount>('Account', [
     {

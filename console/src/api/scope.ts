@@ -2,7 +2,7 @@
 // operators share the pages of an account.
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import { paths } from '../paths.ts';
+import { addressOf, paths } from '../paths.ts';
 import { flags, readOnlyReason, type Session, session } from './session.ts';
 
 export interface Scope {
@@ -22,6 +22,7 @@ export interface Scope {
     users: string;
     user: (name: string) => string;
     activity: string;
+    refusalsOf: (user: string) => string;
     usage: string;
     connections: string;
   };
@@ -37,7 +38,7 @@ export function personScope(): Scope {
     user: user.name,
     flags: flags.value,
     readOnlyReason: readOnlyReason.value || undefined,
-    paths,
+    paths: { ...paths, refusalsOf: (user) => addressOf(paths.refusals, { user }) },
   };
 }
 
@@ -57,6 +58,7 @@ export function operatorScope(account: string): Scope {
       users: at('users'),
       user: (name) => at(`users/${encodeURIComponent(name)}`),
       activity: at('audit'),
+      refusalsOf: (user) => addressOf(paths.operator.refusals, { account, user }),
       usage: at('usage'),
       connections: at('connections'),
     },

@@ -68,6 +68,13 @@ export const pages: MenuPage[] = [
       Page: lazy(() => import('./test.tsx').then((page) => page.TestPage)),
     },
     {
+      path: operator.refusals,
+      name: 'Refused lately',
+      icon: 'close',
+      words: 'denied rejected connections why 407 403',
+      Page: lazy(() => import('./refusals.tsx').then((page) => page.RefusalsPage)),
+    },
+    {
       path: operator.audit,
       name: 'Audit log',
       icon: 'activity',

@@ -7,6 +7,7 @@ import { ConnectedCard } from '../connections/card.tsx';
 import { count } from '../format.ts';
 import { OfRecord, useDialog } from '../forms/form_dialog.tsx';
 import { addressOf, paths } from '../paths.ts';
+import { RefusalsOfUser } from '../refusals/of_user.tsx';
 import { Since } from '../relative_time.tsx';
 import {
   Button,
@@ -66,6 +67,7 @@ export function OneUser({ name }: { name: string }) {
       <Unread of={vpn} what="whether a server has a VPN" />
       {(flags.admin || flags.proxy) && <ConnectedCard of={{ user: name }} />}
       <UserEntries user={name} note={`Connections from these addresses count as ${name}.`} />
+      <RefusalsOfUser name={name} />
       {(flags.admin || flags.billing) && <LastDays of={{ user: name }} />}
       {dialog}
     </Page>

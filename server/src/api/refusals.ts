@@ -59,7 +59,9 @@ interface Query {
   limit?: string;
 }
 
-/** A page of those that match, newest first. `account_id`: the one whose ids it uses. Errors: 400. */
+/**
+ * A page of those that match, newest first. `account_id`: the one whose ids it uses. Errors: 400.
+ */
 export async function refusalPage(
   { db, secrets }: Context,
   reply: FastifyReply,

@@ -22,10 +22,10 @@ export {
 export { type Asking, changeExpiries, removeEntries } from './many.ts';
 export { entryPageSlices, entrySorts, entryStates } from './page_store.ts';
 export {
-  addressesOf as addressesOfPast,
+  forgetPast,
   listersOf,
-  removePast as forgetPast,
-  removePastBefore as purgePast,
+  pastAddressesOf,
+  purgePast,
 } from './past_store.ts';
 export { addPasted, examinePasted, pastedLines } from './pasted.ts';
 export { canProve, proofState, proveEntries, sweepProofs } from './proofs.ts';

@@ -49,7 +49,7 @@ export async function listersOf(
 }
 
 /** The addresses that a user had on the list until lately. */
-export async function addressesOf(
+export async function pastAddressesOf(
   db: Reader,
   account_id: number,
   user_id: number,
@@ -61,14 +61,14 @@ export async function addressesOf(
   return rows.map(({ ip }) => ip);
 }
 
-export function removePast(tx: Transaction, account_id: number, user_id: number): Promise<number> {
+export function forgetPast(tx: Transaction, account_id: number, user_id: number): Promise<number> {
   return tx.run('delete from past_addresses where account_id = $1 and user_id = $2', [
     account_id,
     user_id,
   ]);
 }
 
-export function removePastBefore(tx: Transaction, time: number, maxRows: number): Promise<number> {
+export function purgePast(tx: Transaction, time: number, maxRows: number): Promise<number> {
   return tx.run(
     `delete from past_addresses where (account_id, slot) in
        (select account_id, slot from past_addresses where ended_at <= $1 order by ended_at limit $2)`,

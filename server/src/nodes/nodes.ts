@@ -235,8 +235,8 @@ export async function requireAnyNode(db: Reader, id: number): Promise<Node> {
 
 /**
  * Revokes a node: its token stops working, its stream closes, its server no longer waits for it.
- * Its reports of health, faults, rejections and refusals are removed, since they rest on its word alone. The
- * server gets another VPN key, so VPN profiles have to be created again.
+ * Its reports of health, faults, rejections and refusals are removed, since they rest on its word
+ * alone. The server gets another VPN key, so VPN profiles have to be created again.
  * `stale_seconds`: the greatest age of a valid report on an exit IP. Errors: 404.
  */
 export async function revokeNode(

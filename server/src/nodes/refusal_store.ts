@@ -80,6 +80,10 @@ export interface Conditions {
   values: Value[];
 }
 
+/** The condition that a refusal is of a server; every node belongs to one. */
+export const isOfServer = (server_id: string) =>
+  `r.node_id in (select id from nodes where server_id = ${server_id})`;
+
 /** The newest below an id, and not below another. */
 export function refusalsBelow(
   db: Reader,

@@ -1,7 +1,7 @@
 // Refusals: which connections nodes refused lately, by minute, reason, source and user, for people
 // who ask why. Destinations are not in them. Verbs: report, list, forget, purge.
 import { canonicalAddress } from '../../../kit/src/address.ts';
-import { addressesOfPast, forgetPast, listersOf, purgePast } from '../authlist/authlist.ts';
+import { forgetPast, listersOf, pastAddressesOf, purgePast } from '../authlist/authlist.ts';
 import { nextId } from '../changes/changes.ts';
 import type { Reader, Transaction, Value } from '../db/database.ts';
 import { usersByKey } from '../users/users.ts';
@@ -31,7 +31,7 @@ export const maxRefusalsOfReport = 500;
 /** How many are kept of each node: in all, of those that concern no account, and of an account. */
 export const maxRefusals = { node: 10_000, unnamed: 5000, account: 200 };
 
-/** Adds a node's report. What its server does not serve names no one. */
+/** Adds a node's report. A user whom its server does not serve is not named. */
 export async function reportRefusals(
   tx: Transaction,
   node: NodeRow,
@@ -149,10 +149,7 @@ function conditionsOf(filter: RefusalFilter): store.Conditions {
   also(filter.user_id, (place) => `r.user_id = ${place}`);
   also(filter.source, (place) => `r.source = ${place}`);
   also(filter.node_id, (place) => `r.node_id = ${place}`);
-  also(
-    filter.server_id,
-    (place) => `r.node_id in (select id from nodes where server_id = ${place})`,
-  );
+  also(filter.server_id, (place) => store.isOfServer(place));
   also(filter.reason, (place) => `r.reason = ${place}`);
   also(filter.since, (place) => `r.at >= ${place}`);
   also(filter.until, (place) => `r.at < ${place}`);
@@ -177,7 +174,7 @@ export async function forgetRefusalsOf(
   { account_id, id }: { account_id: number; id: number },
 ): Promise<void> {
   await store.removeOfUser(tx, account_id, id);
-  const addresses = await addressesOfPast(tx, account_id, id);
+  const addresses = await pastAddressesOf(tx, account_id, id);
   for (let at = 0; at < addresses.length; at += maxRefusalsOfReport) {
     await store.removeFrom(tx, addresses.slice(at, at + maxRefusalsOfReport));
   }

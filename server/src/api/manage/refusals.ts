@@ -1,4 +1,5 @@
-// …/refusals: which connections of one account were refused lately; without the admin flag one's own.
+// …/refusals: which connections of one account were refused lately; without the admin flag those
+// that name oneself.
 import { Type } from 'typebox';
 import { requireContractServer } from '../../contract_servers/contract_servers.ts';
 import { invalidField } from '../../errors.ts';

@@ -1,4 +1,5 @@
-// POST /node/usage, last-used, health, faults, refusals, answers and connections: the reports of a node.
+// POST /node/usage, last-used, health, faults, refusals, answers and connections: the reports of
+// a node.
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { canonicalAddress } from '../../../../kit/src/address.ts';

@@ -1,0 +1,144 @@
+// Connections that were refused lately, of an account or of the whole network: those that match,
+// newest first.
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { localDay } from '../activity/days.ts';
+import { useLookBack } from '../activity/look_back.ts';
+import { useAddressStates, usePath } from '../address.ts';
+import { usePages } from '../api/paging.ts';
+import type { Scope } from '../api/scope.ts';
+import { count } from '../format.ts';
+import { type Choices, SuggestField } from '../forms/suggest_field.tsx';
+import { addressOf } from '../paths.ts';
+import { isAddress, useTyped } from '../typed.ts';
+import {
+  Button,
+  Card,
+  DateField,
+  Empty,
+  FilterBar,
+  Loaded,
+  SearchField,
+  SelectField,
+} from '../ui/ui.ts';
+import { RefusalTable } from './table.tsx';
+import { reasonOptions } from './words.ts';
+
+const noFilters = { address: '', account: '', user: '', server: '', reason: '', from: '', to: '' };
+/** Nodes report every ten seconds; no event says so. */
+const renewMs = 10_000;
+
+interface RefusalListProps {
+  /** Of the account; undefined: of the network. */
+  scope?: Scope | undefined;
+  useServers: (search: string) => Choices;
+  /** Filters that only this list has. */
+  children?: ComponentChildren;
+}
+
+export function RefusalList({ scope, useServers, children }: RefusalListProps) {
+  const [values, change] = useAddressStates(noFilters);
+  const { address, account, user, server, reason, from, to } = values;
+  const [typed, setTyped] = useTyped(address, (address) => change({ address }));
+  const [path, navigate] = usePath();
+  const [since, until] = [localDay(from), localDay(to, 1)];
+  const text = address.trim();
+  const query = {
+    ...(isAddress(text) && { address: text }),
+    ...(account && { account }),
+    ...(user && (scope || account) && { user }),
+    ...(server && { server }),
+    ...(reason && { reason }),
+    ...(since !== undefined && { since: String(since) }),
+    ...(until !== undefined && { until: String(until) }),
+  };
+  const operation = scope ? 'console_list_refusals' : 'admin_list_refusals';
+  const pages = usePages(operation, { query, limit: 100, base: scope?.base });
+  const rows = pages.rows.data ?? [];
+  const { verb, readOlder } = useLookBack(pages, JSON.stringify(query), rows.length);
+  const { refetch } = pages.rows;
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') void refetch();
+    }, renewMs);
+    return () => clearInterval(timer);
+  }, [refetch]);
+  const isFiltering = Object.values(values).some(Boolean);
+  const { address: _, ...folded } = values;
+  const field = (name: keyof typeof noFilters) => ({
+    name,
+    value: values[name],
+    onInput: (value: string) => change({ [name]: value }),
+  });
+  return (
+    <Card>
+      <FilterBar
+        values={Object.values(folded)}
+        first={
+          <SearchField
+            label="Address"
+            name="address"
+            placeholder="203.0.113.7"
+            maxLength={64}
+            value={typed}
+            onInput={setTyped}
+          />
+        }
+      >
+        {children}
+        <SuggestField
+          {...field('server')}
+          label="Server"
+          what="the servers"
+          others={[{ value: '', text: 'All servers' }]}
+          useChoices={useServers}
+        />
+        <SelectField
+          {...field('reason')}
+          label="Reason"
+          options={[{ value: '', text: 'Any reason' }, ...reasonOptions]}
+        />
+        <DateField label="From" {...field('from')} max={to || undefined} />
+        <DateField label="To" {...field('to')} min={from || undefined} />
+      </FilterBar>
+      <Loaded of={pages.rows} what="the refused connections">
+        {() => (
+          <div class="stack" aria-busy={pages.isOld || undefined}>
+            <div class="row">
+              <p class="note" role="status">
+                {count(rows.length, 'row')}
+                {pages.hasMore ? ' so far' : isFiltering ? ' found' : ''}.
+              </p>
+              {isFiltering && (
+                <Button
+                  kind="quiet"
+                  onClick={() => navigate(addressOf(path, {}), { replace: true })}
+                >
+                  Clear the filters
+                </Button>
+              )}
+            </div>
+            {rows.length === 0 ? (
+              <Empty title={isFiltering ? 'No matches' : 'Nothing refused lately'}>
+                {isFiltering
+                  ? pages.hasMore
+                    ? 'No matches so far. Older rows haven’t been searched yet.'
+                    : 'No refused connection matches.'
+                  : 'Refused connections appear here within seconds.'}
+              </Empty>
+            ) : (
+              <RefusalTable rows={rows} scope={scope} />
+            )}
+            {pages.hasMore && (
+              <p>
+                <Button busy={pages.isReading} onClick={readOlder}>
+                  {verb}
+                </Button>
+              </p>
+            )}
+          </div>
+        )}
+      </Loaded>
+    </Card>
+  );
+}

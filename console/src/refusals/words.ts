@@ -1,0 +1,31 @@
+// The reasons of refused connections in words, and what each of them asks for; pure.
+
+/** An entry on the authlist, a look at the user, or another page. */
+type Remedy = 'address' | 'user' | 'servers' | 'usage';
+
+const reasons: Record<string, readonly [words: string, remedy?: Remedy]> = {
+  unknown_address: ['The address isn’t on the IP authlist, and there was no token', 'address'],
+  bad_token: ['The user name and the token or password don’t match', 'user'],
+  expired_token: ['The token has expired', 'user'],
+  old_token_version: ['All tokens of the user were invalidated', 'user'],
+  stale: ['The node hadn’t heard from the control plane for too long to trust addresses'],
+  inactive_user: ['The user is inactive', 'user'],
+  no_proxy_flag: ['The user doesn’t have the proxy permission', 'user'],
+  server_not_on_contract: ['The server isn’t on the contract', 'servers'],
+  wrong_port: ['The port isn’t one of the contract', 'servers'],
+  no_service: ['The server doesn’t offer this service at this address', 'servers'],
+  contract_expired: ['The contract has expired'],
+  contract_suspended: ['The contract is suspended'],
+  over_limit: ['The usage limit is reached', 'usage'],
+  destination_refused: ['Connections to this destination or port aren’t allowed'],
+  other_family: ['The exit and the destination have different IP versions', 'servers'],
+  too_many_connections: ['Too many connections were open'],
+  drained: ['The node is being drained and takes no new connections'],
+  not_ready: ['The node had no policy yet'],
+  other: ['For a reason that this server is too old to know'],
+};
+
+export const reasonOptions = Object.entries(reasons).map(([value, [text]]) => ({ value, text }));
+
+export const reasonWords = (reason: string) => reasons[reason]?.[0] ?? reason;
+export const remedyOf = (reason: string) => reasons[reason]?.[1];
