@@ -23,6 +23,7 @@ import {
 } from '../ui/ui.ts';
 import { RefusalTable } from './table.tsx';
 import { reasonOptions } from './words.ts';
+import '../style/activity.css';
 
 const noFilters = { address: '', account: '', user: '', server: '', reason: '', from: '', to: '' };
 /** Nodes report every ten seconds; no event says so. */
@@ -73,6 +74,7 @@ export function RefusalList({ scope, useServers, children }: RefusalListProps) {
   return (
     <Card>
       <FilterBar
+        look="audit-filters"
         values={Object.values(folded)}
         first={
           <SearchField

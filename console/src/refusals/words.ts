@@ -4,25 +4,25 @@
 type Remedy = 'address' | 'user' | 'servers' | 'usage';
 
 const reasons: Record<string, readonly [words: string, remedy?: Remedy]> = {
-  unknown_address: ['The address isn’t on the IP authlist, and there was no token', 'address'],
-  bad_token: ['The user name and the token or password don’t match', 'user'],
+  unknown_address: ['Address not on the IP authlist, no token', 'address'],
+  bad_token: ['User name and token or password don’t match', 'user'],
   expired_token: ['The token has expired', 'user'],
   old_token_version: ['All tokens of the user were invalidated', 'user'],
-  stale: ['The node hadn’t heard from the control plane for too long to trust addresses'],
+  stale: ['The node was cut off for too long to trust addresses'],
   inactive_user: ['The user is inactive', 'user'],
   no_proxy_flag: ['The user doesn’t have the proxy permission', 'user'],
   server_not_on_contract: ['The server isn’t on the contract', 'servers'],
   wrong_port: ['The port isn’t one of the contract', 'servers'],
-  no_service: ['The server doesn’t offer this service at this address', 'servers'],
+  no_service: ['Service not offered at this address', 'servers'],
   contract_expired: ['The contract has expired'],
   contract_suspended: ['The contract is suspended'],
   over_limit: ['The usage limit is reached', 'usage'],
-  destination_refused: ['Connections to this destination or port aren’t allowed'],
-  other_family: ['The exit and the destination have different IP versions', 'servers'],
+  destination_refused: ['Destination or port not allowed'],
+  other_family: ['Exit and destination have different IP versions', 'servers'],
   too_many_connections: ['Too many connections were open'],
-  drained: ['The node is being drained and takes no new connections'],
+  drained: ['The node was being drained'],
   not_ready: ['The node had no policy yet'],
-  other: ['For a reason that this server is too old to know'],
+  other: ['A reason that this server is too old to know'],
 };
 
 export const reasonOptions = Object.entries(reasons).map(([value, [text]]) => ({ value, text }));
