@@ -305,6 +305,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     ['/operator/port-schemes', 'Port schemes', ['Add a port scheme']],
     ['/operator/addresses', 'Addresses', []],
     ['/operator/test', 'Connection test', []],
+    ['/operator/refusals', 'Refused lately', []],
     ['/operator/geo', 'Geo-IP', []],
     ['/operator/usage', 'Usage', []],
     ['/operator/audit', 'Audit log', []],

@@ -69,6 +69,7 @@ describe('a person at the console', { timeout: 360_000 }, () => {
       'IP authlist',
       'Custom DNS',
       'Connection test',
+      'Refused lately',
       'Usage',
       'Users and tokens',
       'API tokens',
@@ -80,7 +81,7 @@ describe('a person at the console', { timeout: 360_000 }, () => {
       billing: ['Overview', 'Usage', 'Your sign-in'],
       proxy: [
         ...['Overview', 'Servers', 'IP authlist', 'Connection test'],
-        ...['Users and tokens', 'Your sign-in'],
+        ...['Refused lately', 'Users and tokens', 'Your sign-in'],
       ],
       none: ['Overview', 'Your sign-in'],
     };

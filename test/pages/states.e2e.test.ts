@@ -29,6 +29,8 @@ const ofAccount = {
   audit: { sample: 'API token default added', empty: 'No activity yet' },
 } satisfies Record<string, Omit<Row, 'heading'>>;
 
+const refused = { sample: '203.0.113.7', empty: 'Nothing refused lately' };
+
 const pages: Record<string, Row> = {
   '/': {
     heading: 'Overview',
@@ -53,6 +55,7 @@ const pages: Record<string, Row> = {
     sample: 'From a shell',
     empty: 'No server to test',
   },
+  '/refusals': { heading: 'Refused lately', ...refused },
   '/usage': { heading: 'Usage', ...ofAccount.usage },
   '/connections': { heading: 'Connected now', ...ofAccount.connections },
   '/authlist': { heading: 'IP authlist', ...ofAccount.authlist },
@@ -101,6 +104,7 @@ const pages: Record<string, Row> = {
     empty: 'No servers yet',
     search: '?server=fra1',
   },
+  '/operator/refusals': { heading: 'Refused lately', ...refused },
   '/operator/port-schemes': { heading: 'Port schemes', sample: 'from 10000' },
   '/operator/geo': { heading: 'Geo-IP', sample: '12 km', empty: 'No exit IP matches.' },
   '/operator/usage': { heading: 'Usage', sample: 'acme', empty: 'No accounts yet' },
