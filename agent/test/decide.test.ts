@@ -29,7 +29,10 @@ import { isOnTheInternet } from './special_networks.ts';
 
 /** A decision in the oracle's words. */
 function inWords(decision: Decision): Evaluation {
-  if (decision.verdict !== 'allow') return { reason: decision.reason };
+  if (decision.verdict !== 'allow') {
+    const { reason, dial } = decision;
+    return { reason, ...(dial !== undefined && { dial }) };
+  }
   const { authority, contract, user: name, exit_ip, dial, override } = decision;
   const { account, user } =
     authority.by === 'probe' ? { account: undefined, user: undefined } : authority;
@@ -48,17 +51,27 @@ test('a decision is what the records say, whatever came in whatever order', () =
       const verdict = decide(heard.policy, rules, request, at.now);
       const expected = heard.oracle.evaluate(request, at.now);
       expect(inWords(verdict)).toEqual(expected);
-      count('reason' in expected ? expected.reason : `${expected.by} ${expected.dial ? '+' : '-'}`);
+      const [what, without] = 'reason' in expected ? [expected.reason, ''] : [expected.by, ' -'];
+      count(`${what}${expected.dial ? ' +' : without}`);
     }
   });
   fc.assert(property, { numRuns: tries(2000, { atLeast: 1500 }), seed });
 
   // All of it was tried: every reason of the policy, and every way to be let in, to an override (+)
-  // and without.
+  // and without; also an override that is refused.
   const reasons = allReasons.filter(
     (reason) => reason !== 'too_many_connections' && reason !== 'no_service',
   );
-  const kinds = [...reasons, 'authlist -', 'authlist +', 'token -', 'token +', 'probe -'];
+  const refused = ['destination_refused +', 'other_family +'];
+  const kinds = [
+    ...reasons,
+    ...refused,
+    'authlist -',
+    'authlist +',
+    'token -',
+    'token +',
+    'probe -',
+  ];
   expect([...seen.keys()].toSorted()).toEqual(kinds.toSorted());
   expect(kinds.filter((kind) => (seen.get(kind) ?? 0) < 10)).toEqual([]);
 });

@@ -47,7 +47,7 @@ interface Person {
 }
 
 export type Evaluation =
-  | { reason: Reason }
+  | { reason: Reason; dial?: string }
   | (Pick<Allowed, 'contract' | 'exit_ip' | 'dial' | 'override'> & {
       by: 'authlist' | 'token' | 'probe';
       account: number | undefined;
@@ -106,7 +106,7 @@ export class Oracle {
     const reason = this.#objectionTo(person, port.scheme, now);
     if (reason) return { reason };
     const where = this.#destination(request, person.account, port, now);
-    if (typeof where === 'string') return { reason: where };
+    if ('reason' in where) return where;
     const contract = this.#contract(person.account)?.name ?? '';
     return { ...person, ...where, contract, exit_ip: port.exit_ip };
   }
@@ -221,11 +221,13 @@ export class Oracle {
     of: number,
     { override: onOverridePort, exit_ip }: Port,
     now: number,
-  ): { dial: string | undefined; override: number | undefined } | Reason {
+  ):
+    | { dial: string | undefined; override: number | undefined }
+    | { reason: Reason; dial?: string } {
     const ranges = method === 'CONNECT' ? this.#rules.connect_ports : this.#rules.http_ports;
     const target = this.#world.destinations.get(host);
     if (!target || !ranges.some((range) => isBetween(range.first, destination_port, range.last))) {
-      return 'destination_refused';
+      return { reason: 'destination_refused' };
     }
     const hostname = 'hostname' in target ? target.hostname : undefined;
     const overrides = this.#list('override')
@@ -233,8 +235,11 @@ export class Oracle {
       .filter(({ value }) => value.hostname === hostname && now < value.expiry);
     const override = lastToEnd(overrides);
     const ip = override?.value.ip ?? ('ip' in target ? target.ip : undefined);
-    if (ip !== undefined && !this.#mayReach(ip)) return 'destination_refused';
-    if (ip !== undefined && ip.includes(':') !== exit_ip.includes(':')) return 'other_family';
+    const at = override ? { dial: override.value.ip } : {};
+    if (ip !== undefined && !this.#mayReach(ip)) return { reason: 'destination_refused', ...at };
+    if (ip !== undefined && ip.includes(':') !== exit_ip.includes(':')) {
+      return { reason: 'other_family', ...at };
+    }
     return { dial: override?.value.ip, override: override?.id };
   }
 

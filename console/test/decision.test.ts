@@ -54,6 +54,19 @@ describe('a decision', () => {
       ['warn', 'Asked to sign in', 'This address is not on an IP authlist.', '/authlist'],
     ],
     [
+      'that refuses the address of a custom DNS entry says so, and leads to the entries',
+      {
+        ...{ verdict: 'deny', reason: 'other_family', message: 'one has IPv4, the other IPv6' },
+        dial: '2001:db8::5',
+      },
+      [
+        'bad',
+        'Denied',
+        'One has IPv4, the other IPv6. The connection counts as alice. A custom DNS entry sends it to 2001:db8::5.',
+        '/dns',
+      ],
+    ],
+    [
       'that turns away a known user names the user',
       {
         verdict: 'deny',

@@ -88,10 +88,11 @@ export function answerOf({ decision, position, failure, isUnresolved }: Explanat
     said.message += '; the name of its destination could not be resolved in time to check it';
   }
   if (decision.verdict !== 'allow') {
-    const { principal } = decision;
+    const { principal, dial } = decision;
     if (!principal) return { ...said, revision };
     const { authority, contract, user } = principal;
-    return { ...said, rule: ruleOf(authority), account: contract, user, revision };
+    const of = { rule: ruleOf(authority), account: contract, user };
+    return { ...said, ...of, ...(dial === undefined ? {} : { dial }), revision };
   }
   const { authority, override, contract, user, exit_ip, dial } = decision;
   const confined = whyConfined(exit_ip);

@@ -60,11 +60,14 @@ export function decide(policy: Policy, rules: Rules, request: ProxyRequest, now:
     listener.override && hostname ? account.overridesByHostname.get(hostname) : undefined;
   const override = entry && now < entry.expiry ? entry : undefined;
   const destination = override?.ip ?? ip;
+  const denyDestination = (reason: Reason): Denied => {
+    return { ...deny(reason, principal), ...(override && { dial: override.ip }) };
+  };
   if (destination !== undefined && !mayReach(policy, rules, destination)) {
-    return deny('destination_refused', principal);
+    return denyDestination('destination_refused');
   }
   if (destination !== undefined && !isSameFamily(destination, listener.exit_ip)) {
-    return deny('other_family', principal);
+    return denyDestination('other_family');
   }
   return {
     verdict: 'allow',

@@ -101,6 +101,8 @@ export interface Denied {
   reason: Reason;
   /** The user, if one was identified. */
   principal?: { authority: Authority; contract: string; user: string };
+  /** The address of the custom DNS entry, if that is what is refused. */
+  dial?: string;
 }
 
 export type Decision = Allowed | Denied;

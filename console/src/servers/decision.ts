@@ -41,8 +41,11 @@ export function readDecision(decision: Decision): ReadDecision {
   const [tone, title] = titles[verdict];
   const remedy = remedies[reason];
   if (verdict !== 'allow') {
-    const whose = user === undefined ? '' : ` The connection counts as ${user}.`;
-    return { tone, title, sentences: [`${sentence(message)}${whose}`], ...(remedy && { remedy }) };
+    const whose = user === undefined ? [] : [`The connection counts as ${user}.`];
+    const where = dial === undefined ? [] : [`A custom DNS entry sends it to ${dial}.`];
+    const fix = dial === undefined ? remedy : { path: paths.dns, text: 'Custom DNS' };
+    const sentences = [sentence(message), ...whose, ...where];
+    return { tone, title, sentences, ...(fix && { remedy: fix }) };
   }
   const ground = grounds[reason];
   return {
