@@ -7,7 +7,7 @@ import type { Scope } from '../api/scope.ts';
 import { AuthlistForm } from '../authlist/form.tsx';
 import { addressOf, paths } from '../paths.ts';
 import { Since } from '../relative_time.tsx';
-import { serviceName } from '../servers/services.ts';
+import { serviceName } from '../services.ts';
 import { type Column, type ListProps, type RowAction, Table } from '../ui/ui.ts';
 import { reasonWords, remedyOf } from './words.ts';
 
