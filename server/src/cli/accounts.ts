@@ -84,7 +84,7 @@ async function createAccount(given: Given, api: AdminApi): Promise<Shown> {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const next = `exitward contract add ${given.word('name')} ${servers.join(' ')}`;
-    const sentence = `The account was created, but without servers: ${reason}\nAdd them: ${next}`;
+    const sentence = `The account was created, but without servers: ${reason} Next: ${next}`;
     return { ...shown, sentence, code: 1 };
   }
   return {
