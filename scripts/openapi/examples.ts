@@ -114,6 +114,8 @@ export const examples: Record<string, unknown> = {
   'HealthReport.services': [
     { service: 'vpn-ikev2', ip: '203.0.113.7', status: 'ok', checked_at: 1_798_761_600 },
   ],
+  'Refusal.reason': 'unknown_address',
+  'Refusal.count': 3,
   'NodeVerdict.message': 'The connection is let through.',
   'NodeVerdict.status': 200,
   'OverrideOnNodes.hostname': 'www.example.com',

@@ -399,7 +399,10 @@ eachDatabase((database) => {
       const added = await t.operator.put(`${path}/2001:DB8:0::7`, { port_base: 7 });
       expect(added.status).toBe(201);
       expect(added.headers.get('location')).toBe('/admin/servers/lon1/exits/2001:db8::7');
-      const exit = { ip: '2001:db8::7', status: 'unknown', status_time: 0, vpn: [], geostatus: [] };
+      const exit = {
+        ...{ ip: '2001:db8::7', status: 'unknown', status_time: 0, confined: null },
+        ...{ vpn: [], geostatus: [] },
+      };
       expect(added.body.exit_ips).toContainEqual({ ...exit, port_base: 7 });
       const moved = await t.operator.put(`${path}/2001:db8::7`, { port_base: 8 });
       expect(moved.status).toBe(200);

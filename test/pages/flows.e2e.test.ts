@@ -34,6 +34,73 @@ describe('a flow of the console', () => {
     expect(t.takeFaults()).toEqual([]);
   });
 
+  test('the connection test begins with the last refused connection of the own address', async () => {
+    await t.open(paths.test);
+    await t.visit.sees('As your last refused connection');
+    expect(await t.visit.field('Connection from').inputValue()).toBe('203.0.113.7');
+    expect(await t.visit.field('Port').inputValue()).toBe('10004');
+    expect(await t.visit.field('User').inputValue()).toBe('alice');
+    // A link that describes a connection keeps it.
+    await t.open(`${paths.test}?server=fra1&from=203.0.113.9`);
+    await t.visit.sees('From a shell');
+    expect(await t.visit.field('Connection from').inputValue()).toBe('203.0.113.9');
+    expect(await t.visit.page.getByText('As your last refused connection').count()).toBe(0);
+    expect(t.takeFaults()).toEqual([]);
+  });
+
+  test('sums of the open connections lead to those behind them, and silent nodes are named', async () => {
+    const figures = { connections: 12, since: 1_798_761_600, last_byte_at: 1_798_761_600 };
+    const sum = { groups: 1, up: 1e6, down: 2e6, ...figures };
+    const total = { groups: 1, connections: 12, up: 1e6, down: 2e6 };
+    const missing = [{ server: 'fra1', node: 'fra1-b', reason: 'offline' }];
+    t.fake.answer(({ name, example }, { query }) => {
+      if (!/^GET \/(admin|console)\/connections$/.test(name)) return undefined;
+      const { sums: _, ...groups } = example as Record<string, unknown>;
+      if (query.by === undefined) return { body: { ...groups, total, missing } };
+      const sums = [{ account: 'acme', user: 'alice', ...sum }];
+      return { body: { connections: [], sums, rest: { ...total, groups: 0 }, total, missing } };
+    });
+    for (const [path, operation, account] of [
+      [paths.operator.connections, 'GET /admin/connections', { account: 'acme' }],
+      [paths.connections, 'GET /console/connections', {}],
+    ] as const) {
+      await t.open(path);
+      await t.visit.sees('12 connections, 2 MB down, 1 MB up.');
+      await t.visit.sees(/Not included: .*\(offline\)\./);
+      await t.visit.choose('By user');
+      const table = t.visit.page.getByRole('table', { name: 'Open connections by user' });
+      await table.getByRole('link', { name: 'alice' }).click();
+      await t.visit.page.getByRole('table', { name: 'Open connections', exact: true }).waitFor();
+      await t.tried();
+      const read = await t.fake.next((request) => request.operation === operation);
+      expect(read.query).toEqual({ ...account, user: 'alice', limit: '100' });
+      await t.press(['Pause updates']);
+      await t.visit.button('Resume updates').waitFor();
+    }
+    expect(t.takeFaults()).toEqual([]);
+  });
+
+  test('servers that cannot be added to a new account leave its token in view, and another try', async () => {
+    t.fake.answer('POST /admin/accounts/{account}/servers/add', { status: 409 });
+    await t.open(paths.operator.accounts);
+    await t.press(['Create an account']);
+    await t.visit.field('Name').fill('fresh');
+    await t.visit.field('Plan').fill('Team');
+    await t.visit.field('Limit in a billing period').fill('1');
+    await t.visit.page.getByRole('checkbox', { name: /fra1/ }).check();
+    await t.press(['Create the account']);
+    await t.visit.sees('The account has no servers yet');
+    await t.visit.sees('This is the account’s first API token.');
+    t.recover();
+    await t.press(['Try again']);
+    await t.visit.sees('1 server on the contract.');
+    expect(t.fake.writes.at(-1)).toMatchObject({
+      operation: 'POST /admin/accounts/{account}/servers/add',
+      body: { servers: ['fra1'] },
+    });
+    expect(t.takeFaults()).toEqual([]);
+  });
+
   deepTest(
     'from a custom DNS entry to its test fills in the server, the port and the page',
     async () => {

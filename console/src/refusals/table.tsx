@@ -2,16 +2,14 @@
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { usePath } from '../address.ts';
-import type { ResponseOf } from '../api/api.ts';
 import type { Scope } from '../api/scope.ts';
 import { AuthlistForm } from '../authlist/form.tsx';
 import { addressOf, paths } from '../paths.ts';
 import { Since } from '../relative_time.tsx';
 import { serviceName } from '../services.ts';
 import { type Column, type ListProps, type RowAction, Table } from '../ui/ui.ts';
+import { type Refusal, testStateOf } from './to_test.ts';
 import { reasonWords, remedyOf } from './words.ts';
-
-export type Refusal = ResponseOf<'admin_list_refusals'>[number];
 
 interface RefusalTableProps extends Pick<ListProps<Refusal>, 'rows' | 'pages' | 'buttons'> {
   /** Of the account; undefined: of the network. */
@@ -62,7 +60,7 @@ export function RefusalTable({ scope, ...list }: RefusalTableProps) {
 
 /** The pages where a refusal can be fixed, and tried again. */
 function pagesFor(row: Refusal, scope: Scope | undefined) {
-  const { reason, address, server, port, account, user } = row;
+  const { reason, address, server, account, user } = row;
   const account_paths = scope?.paths;
   const ofUser =
     user === null
@@ -86,17 +84,10 @@ function pagesFor(row: Refusal, scope: Scope | undefined) {
   };
   const remedy = remedyOf(reason);
   const test = scope?.isOperator === false ? paths.test : paths.operator.test;
-  const state = {
-    ...{ server, to: String(port), from: address },
-    ...(user !== null && { by: 'token', user }),
-  };
+  const state = testStateOf(row, scope?.isOperator !== false);
   return {
     remedy: remedy && remedies[remedy],
-    // An account's tester has the servers of the contract.
-    test:
-      port === null || (scope?.isOperator === false && reason === 'server_not_on_contract')
-        ? undefined
-        : addressOf(test, state),
+    test: state && addressOf(test, state),
   };
 }
 

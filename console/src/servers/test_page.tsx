@@ -1,26 +1,42 @@
 // The page that tests a connection through a server of the contract.
+import { useEffect, useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { useAddressState } from '../address.ts';
+import { usePages } from '../api/paging.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { useServerChoices } from '../forms/server_choices.ts';
 import { SuggestField } from '../forms/suggest_field.tsx';
 import { paths } from '../paths.ts';
+import { testStateOf } from '../refusals/to_test.ts';
+import { reasonWords } from '../refusals/words.ts';
+import { Since } from '../relative_time.tsx';
 import { Card, Empty, Loaded, Page } from '../ui/ui.ts';
-import { testNote } from './test_form.tsx';
+import { testNote, useConnection } from './test_form.tsx';
 import { Tester } from './tester.tsx';
 import { useServerToTry } from './to_try.ts';
 
 export function TestPage() {
   const scope = useScope();
   const [chosen, choose] = useAddressState('server');
-  const { toTry, reading } = useServerToTry('proxy', { enabled: chosen === '' });
+  const { refusal, isRead } = useLastRefusal();
+  const { toTry, reading } = useServerToTry('proxy', { enabled: chosen === '' && isRead });
   const name = chosen || toTry?.server.server || '';
   const path = { server: name };
   const server = useReadIn(scope, 'get_server', { path }, { enabled: name !== '' });
   return (
     <Page note={testNote}>
-      <Card title="Connection">
+      <Card
+        title="Connection"
+        note={
+          refusal && (
+            <>
+              As your last refused connection, <Since at={refusal.at} />:{' '}
+              {reasonWords(refusal.reason)}.
+            </>
+          )
+        }
+      >
         {chosen === '' && toTry === null ? (
           <Empty
             title="No server to test"
@@ -52,4 +68,30 @@ export function TestPage() {
       </Card>
     </Page>
   );
+}
+
+/**
+ * The last refused connection from one's own address. It fills in the test, unless the address of
+ * the page describes another connection.
+ */
+function useLastRefusal() {
+  const scope = useScope();
+  const [server, choose] = useAddressState('server');
+  const [, change] = useConnection();
+  const [isBlank] = useState(server === '');
+  const { rows } = usePages('console_list_refusals', {
+    ...{ query: { own_address: 'true' }, limit: 5, base: scope.base, enabled: isBlank },
+  });
+  const refusal = rows.data?.find((row) => testStateOf(row, false) !== undefined);
+  const [filled, setFilled] = useState<typeof refusal>();
+  useEffect(() => {
+    if (!isBlank || !refusal || filled || server !== '') return;
+    const { server: refusing = '', ...connection } = testStateOf(refusal, false) ?? {};
+    change(connection);
+    choose(refusing);
+    setFilled(refusal);
+  }, [isBlank, refusal, filled, server]);
+  const isRead =
+    !isBlank || filled !== undefined || rows.error != null || (rows.data && !refusal) === true;
+  return { refusal: filled?.server === server ? filled : undefined, isRead };
 }
