@@ -60,7 +60,6 @@ export {
   listRefusals,
   maxRefusalsOfReport,
   purgeRefusals,
-  type Refusal,
   type RefusalFilter,
   reportRefusals,
 } from './refusals.ts';
