@@ -30,6 +30,12 @@ describe('the columns of a table', () => {
     expect(shown(30, '-Expires')).toEqual(['Address', 'Note', 'Added']);
   });
 
+  test('leave first when no row fills them', () => {
+    const isFilled = ({ heading }: { heading: string }) => heading !== 'Expires';
+    const inRoom = columnsIn(columns, '', 40, isFilled).map(({ heading }) => heading);
+    expect(inRoom).toEqual(['Address', 'Note', 'Added', 'Added by']);
+  });
+
   test('that are added stay, and let others leave', () => {
     expect(shown(40, 'Id')).toEqual(['Address', 'Note', 'Expires', 'Id']);
   });

@@ -29,6 +29,7 @@ const parts = [
   'authlist',
   'dns',
   'connections',
+  'refusals',
   'usage',
   'audit',
 ];

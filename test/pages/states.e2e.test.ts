@@ -25,11 +25,10 @@ const ofAccount = {
   authlist: { sample: '203.0.113.7', empty: 'No addresses listed' },
   dns: { sample: 'exitward.example', empty: 'No hostnames overridden' },
   connections: { sample: '203.0.113.7', empty: 'No one is connected.' },
+  refusals: { sample: '203.0.113.7', empty: 'Nothing refused lately' },
   usage: { sample: '159 kB', empty: 'No traffic in this period' },
   audit: { sample: 'API token default added', empty: 'No activity yet' },
 } satisfies Record<string, Omit<Row, 'heading'>>;
-
-const refused = { sample: '203.0.113.7', empty: 'Nothing refused lately' };
 
 const pages: Record<string, Row> = {
   '/': {
@@ -55,7 +54,7 @@ const pages: Record<string, Row> = {
     sample: 'From a shell',
     empty: 'No server to test',
   },
-  '/refusals': { heading: 'Refused lately', ...refused },
+  '/refusals': { heading: 'Refused lately', ...ofAccount.refusals },
   '/usage': { heading: 'Usage', ...ofAccount.usage },
   '/connections': { heading: 'Connected now', ...ofAccount.connections },
   '/authlist': { heading: 'IP authlist', ...ofAccount.authlist },
@@ -104,7 +103,7 @@ const pages: Record<string, Row> = {
     empty: 'No servers yet',
     search: '?server=fra1',
   },
-  '/operator/refusals': { heading: 'Refused lately', ...refused },
+  '/operator/refusals': { heading: 'Refused lately', ...ofAccount.refusals },
   '/operator/port-schemes': { heading: 'Port schemes', sample: 'from 10000' },
   '/operator/geo': { heading: 'Geo-IP', sample: '12 km', empty: 'No exit IP matches.' },
   '/operator/usage': { heading: 'Usage', sample: 'acme', empty: 'No accounts yet' },

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { expectAccessible } from '../console/looking.ts';
 import { deepTest } from '../deep_test.ts';
-import { FakeConsole } from './fake_console.ts';
+import { addresses, FakeConsole } from './fake_console.ts';
 
 describe('a table', () => {
   let t: FakeConsole;
@@ -62,6 +62,33 @@ describe('a table', () => {
       await expect.poll(headings).toEqual(columns);
       expect(await misplaced(), `at ${width}`).toEqual([]);
     }
+  });
+
+  test('has its search, filters, count and Export on one line above it, on a wide screen', async () => {
+    await resize(1440);
+    t.startOver();
+    const faults: string[] = [];
+    let bars = 0;
+    for (const path of addresses) {
+      await t.open(path);
+      const ends = (await t.does(`[...document.querySelectorAll('main .list-head + .paged-table')]
+        .map((list) => [list.previousElementSibling, list.firstElementChild])
+        .map((parts) => parts.map((part) => Math.round(part.getBoundingClientRect().bottom)))`)) as Array<
+        [filters: number, count: number]
+      >;
+      bars += ends.length;
+      for (const [filters, count] of ends)
+        if (Math.abs(filters - count) > 6) faults.push(`${path}: ${filters} and ${count}`);
+      const lines = (await t.does(`[...document.querySelectorAll('main .list-head > .filters')]
+        .map((bar) => Math.round(bar.getBoundingClientRect().height))`)) as number[];
+      if (lines.some((height) => height > 80)) faults.push(`${path}: filters on two lines`);
+      const loose = (await t.does(
+        `document.querySelectorAll('main .filters + .paged-table, main .filters + .stack > .table-frame').length`,
+      )) as number;
+      if (loose > 0) faults.push(`${path}: filters without a bar`);
+    }
+    expect(faults).toEqual([]);
+    expect(bars).toBeGreaterThan(15);
   });
 
   deepTest('has the actions of a row in a menu where it is narrow', async () => {

@@ -58,7 +58,7 @@ export function operatorScope(account: string): Scope {
       users: at('users'),
       user: (name) => at(`users/${encodeURIComponent(name)}`),
       activity: at('audit'),
-      refusalsOf: (user) => addressOf(paths.operator.refusals, { account, user }),
+      refusalsOf: (user) => addressOf(at('refusals'), { user }),
       usage: at('usage'),
       connections: at('connections'),
     },

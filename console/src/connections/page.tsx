@@ -9,7 +9,7 @@ import { ExportMenu } from '../forms/export.tsx';
 import { useTypedState } from '../forms/list_state.ts';
 import { useServerChoices } from '../forms/server_choices.ts';
 import { type Choices, SuggestField } from '../forms/suggest_field.tsx';
-import { SuggestUser } from '../forms/suggest_user.tsx';
+import { UserFilter } from '../forms/suggest_user.tsx';
 import { Views } from '../forms/views.tsx';
 import { addressOf } from '../paths.ts';
 import { isAddress } from '../typed.ts';
@@ -147,20 +147,9 @@ function AccountFields({ filters, change }: ConnectionFieldsProps) {
   const { flags } = useScope();
   return (
     <>
-      {flags.admin && <UserFilter {...{ filters, change }} />}
+      {flags.admin && <UserFilter value={filters.user} onInput={(user) => change({ user })} />}
       <ServerFilter {...{ filters, change }} useChoices={useServerChoices} />
     </>
-  );
-}
-
-export function UserFilter({ filters, change }: ConnectionFieldsProps) {
-  return (
-    <SuggestUser
-      label="User"
-      value={filters.user}
-      onInput={(user) => change({ user })}
-      others={[{ value: '', text: 'All users' }]}
-    />
   );
 }
 

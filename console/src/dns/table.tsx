@@ -77,7 +77,7 @@ const columns: Column<DnsEntry>[] = [
     names: true,
     sort: 'hostname',
     cut: true,
-    needs: 16,
+    needs: 12,
     cell: ({ hostname }) => <CutText of={hostname} />,
   },
   {
@@ -91,7 +91,7 @@ const columns: Column<DnsEntry>[] = [
     heading: 'On server',
     sort: 'server',
     cut: true,
-    needs: 6,
+    needs: 5,
     rank: 1,
     word: 'on',
     cell: ({ server }) => <CutText of={server} />,
@@ -106,7 +106,7 @@ const columns: Column<DnsEntry>[] = [
   {
     heading: 'State',
     cut: true,
-    needs: 10,
+    needs: 7,
     cell: (entry) => (
       <span title={whyPending(entry)}>
         <Status status={entry.status} /> <span class="note">{whyPending(entry)}</span>

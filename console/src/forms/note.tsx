@@ -44,6 +44,7 @@ export const noteColumns: Column<Noted>[] = [
   {
     heading: 'Note',
     grows: true,
+    fills: ({ note }) => note !== '',
     rank: 1,
     cell: ({ note }) => (note ? <span title={note}>{note}</span> : <Nothing />),
   },

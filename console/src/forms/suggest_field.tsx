@@ -29,6 +29,8 @@ interface SuggestProps {
   /** The name of the list, for "Reading the servers …". */
   what: string;
   value: string;
+  /** The text of `value`, where people type texts: values such as ids mean nothing to them. */
+  valueText?: string;
   /** Called for a choice, not for a text that is still being typed. */
   onInput: (value: string) => void;
   /** Choices before those of the list: "All users", or a present one that is no longer on it. */
@@ -49,13 +51,15 @@ export function SuggestField(props: SuggestProps) {
     others = [],
     required = false,
     hint: usual = '',
+    valueText,
   } = props;
   const [search, setSearch] = useState('');
   const first = props.useChoices('');
   const matching = props.useChoices(first.isWhole ? '' : search);
   const [, setTyped] = useTyped(search, setSearch);
-  const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
+  const shown = valueText ?? value;
+  const [text, setText] = useState(shown);
+  useEffect(() => setText(shown), [shown]);
   const id = useId();
   if (!first.options) {
     const canBeEmpty = !required && others.some((choice) => choice.value === '');
@@ -77,6 +81,9 @@ export function SuggestField(props: SuggestProps) {
     return <SelectField {...{ label, name, value, onInput, required, hint, options }} />;
   }
   const options = matching.options ?? first.options;
+  const typedOf = (choice: Choice) => (valueText === undefined ? choice.value : choice.text);
+  const choiceValueOf = (typed: string) =>
+    typed === '' ? '' : options.find((choice) => typedOf(choice) === typed)?.value;
   return (
     <Field {...{ label, name, hint }}>
       {(given) => (
@@ -89,9 +96,15 @@ export function SuggestField(props: SuggestProps) {
             onInput={({ currentTarget: { value: typed } }) => {
               setText(typed);
               setTyped(typed);
-              if (typed === '' || options.some((option) => option.value === typed)) onInput(typed);
+              const selected = choiceValueOf(typed);
+              if (selected !== undefined) onInput(selected);
             }}
-            onChange={({ currentTarget }) => onInput(currentTarget.value)}
+            onChange={({ currentTarget }) => {
+              const selected =
+                choiceValueOf(currentTarget.value) ??
+                (valueText === undefined ? currentTarget.value : undefined);
+              if (selected !== undefined) onInput(selected);
+            }}
             required={required}
             placeholder={others.find((other) => other.value === '')?.text}
             autocomplete="off"
@@ -99,7 +112,7 @@ export function SuggestField(props: SuggestProps) {
           />
           <datalist id={id}>
             {options.map((option) => (
-              <option key={option.value} value={option.value}>
+              <option key={option.value} value={typedOf(option)}>
                 {option.text}
               </option>
             ))}

@@ -44,6 +44,11 @@ export function SuggestUser({ which = {}, textOf, name = 'user', ...field }: Sug
   return <SuggestField {...field} name={name} what="the users" useChoices={useChoices} />;
 }
 
+/** The filter of a list by one user. */
+export const UserFilter = (field: Pick<SuggestUserProps, 'value' | 'onInput'>) => (
+  <SuggestUser {...field} label="User" others={[{ value: '', text: 'All users' }]} />
+);
+
 /**
  * The user who is signed in; for admins who may not connect, the first user who may. `hasNone`: no
  * user may connect. Unless `wanted`, nothing is read.

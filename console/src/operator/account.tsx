@@ -10,6 +10,7 @@ import { DnsPage } from '../dns/page.tsx';
 import { Tabs } from '../menu.tsx';
 import { NotFoundPage } from '../not_found.tsx';
 import { paths } from '../paths.ts';
+import { RefusalsPage } from '../refusals/page.tsx';
 import { ServersPage } from '../servers/page.tsx';
 import { TokensPage } from '../tokens/page.tsx';
 import { IsPart, Loaded, Page, PageName } from '../ui/ui.ts';
@@ -30,6 +31,7 @@ const pages: Record<Part, FunctionComponent<{ account: Account }>> = {
   authlist: AuthlistPage,
   dns: DnsPage,
   connections: ConnectedPage,
+  refusals: RefusalsPage,
   usage: UsagePage,
   audit: ActivityPage,
 };

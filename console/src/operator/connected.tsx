@@ -1,24 +1,20 @@
 // Connected now, in the whole network.
 import { operatorScope, ScopeContext } from '../api/scope.ts';
-import {
-  type ConnectionFieldsProps,
-  Connections,
-  ServerFilter,
-  UserFilter,
-} from '../connections/page.tsx';
+import { type ConnectionFieldsProps, Connections, ServerFilter } from '../connections/page.tsx';
+import { UserFilter } from '../forms/suggest_user.tsx';
 import { useServerChoices } from './server_choices.ts';
 import { SuggestAccount } from './suggest_account.tsx';
 
 export const NetworkConnectedPage = () => <Connections Fields={Fields} />;
 
 function Fields({ filters, change }: ConnectionFieldsProps) {
-  const { account } = filters;
+  const { account, user } = filters;
   return (
     <>
       <SuggestAccount value={account} onInput={(account) => change({ account, user: '' })} />
       {account !== '' && (
         <ScopeContext.Provider value={operatorScope(account)}>
-          <UserFilter {...{ filters, change }} />
+          <UserFilter value={user} onInput={(user) => change({ user })} />
         </ScopeContext.Provider>
       )}
       <ServerFilter {...{ filters, change }} useChoices={useServerChoices} />

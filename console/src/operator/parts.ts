@@ -9,6 +9,7 @@ export const accountParts = [
   { part: 'authlist', name: 'IP authlist', icon: 'authlist' },
   { part: 'dns', name: 'Custom DNS', icon: 'dns' },
   { part: 'connections', name: 'Connected now', icon: 'connections' },
+  { part: 'refusals', name: 'Refused lately', icon: 'close' },
   { part: 'usage', name: 'Usage', icon: 'usage' },
   { part: 'audit', name: 'Audit log', icon: 'activity' },
 ] as const satisfies ReadonlyArray<{ part: string; name: string; icon: IconName }>;

@@ -8,7 +8,9 @@ import { useAddressStates, usePath } from '../address.ts';
 import { usePages } from '../api/paging.ts';
 import type { Scope } from '../api/scope.ts';
 import { count } from '../format.ts';
+import { ExportMenu, timeText } from '../forms/export.tsx';
 import { type Choices, SuggestField } from '../forms/suggest_field.tsx';
+import { Views } from '../forms/views.tsx';
 import { addressOf } from '../paths.ts';
 import { isAddress, useTyped } from '../typed.ts';
 import {
@@ -22,10 +24,13 @@ import {
   SelectField,
 } from '../ui/ui.ts';
 import { RefusalTable } from './table.tsx';
-import { reasonOptions } from './words.ts';
+import type { Refusal } from './to_test.ts';
+import { reasonOptions, reasonWords } from './words.ts';
 import '../style/activity.css';
 
-const noFilters = { address: '', account: '', user: '', server: '', reason: '', from: '', to: '' };
+const noFilters = {
+  ...{ address: '', account: '', user: '', server: '', node: '', reason: '', from: '', to: '' },
+};
 /** Nodes report every ten seconds; no event says so. */
 const renewMs = 10_000;
 
@@ -33,13 +38,14 @@ interface RefusalListProps {
   /** Of the account; undefined: of the network. */
   scope?: Scope | undefined;
   useServers: (search: string) => Choices;
-  /** Filters that only this list has. */
+  /** Filters that only this list has, and those of them that are seldom needed. */
   children?: ComponentChildren;
+  more?: ComponentChildren;
 }
 
-export function RefusalList({ scope, useServers, children }: RefusalListProps) {
+export function RefusalList({ scope, useServers, children, more }: RefusalListProps) {
   const [values, change] = useAddressStates(noFilters);
-  const { address, account, user, server, reason, from, to } = values;
+  const { address, account, user, server, node, reason, from, to } = values;
   const [typed, setTyped] = useTyped(address, (address) => change({ address }));
   const [path, navigate] = usePath();
   const [since, until] = [localDay(from), localDay(to, 1)];
@@ -49,6 +55,7 @@ export function RefusalList({ scope, useServers, children }: RefusalListProps) {
     ...(account && { account }),
     ...(user && (scope || account) && { user }),
     ...(server && { server }),
+    ...(node && !scope && { node }),
     ...(reason && { reason }),
     ...(since !== undefined && { since: String(since) }),
     ...(until !== undefined && { until: String(until) }),
@@ -73,43 +80,52 @@ export function RefusalList({ scope, useServers, children }: RefusalListProps) {
   });
   return (
     <Card>
-      <FilterBar
-        look="audit-filters"
-        values={Object.values(folded)}
-        first={
-          <SearchField
-            label="Address"
-            name="address"
-            placeholder="203.0.113.7"
-            maxLength={64}
-            value={typed}
-            onInput={setTyped}
+      <Views />
+      <div class="list-head">
+        <FilterBar
+          look="audit-filters"
+          values={Object.values(folded)}
+          moreValues={[...(scope ? [] : [user, node]), from, to]}
+          more={
+            <>
+              {more}
+              <DateField label="From" {...field('from')} max={to || undefined} />
+              <DateField label="To" {...field('to')} min={from || undefined} />
+            </>
+          }
+          first={
+            <SearchField
+              label="Address"
+              name="address"
+              placeholder="203.0.113.7"
+              maxLength={64}
+              value={typed}
+              onInput={setTyped}
+            />
+          }
+        >
+          {children}
+          <SuggestField
+            {...field('server')}
+            label="Server"
+            what="the servers"
+            others={[{ value: '', text: 'All servers' }]}
+            useChoices={useServers}
           />
-        }
-      >
-        {children}
-        <SuggestField
-          {...field('server')}
-          label="Server"
-          what="the servers"
-          others={[{ value: '', text: 'All servers' }]}
-          useChoices={useServers}
-        />
-        <SelectField
-          {...field('reason')}
-          label="Reason"
-          options={[{ value: '', text: 'Any reason' }, ...reasonOptions]}
-        />
-        <DateField label="From" {...field('from')} max={to || undefined} />
-        <DateField label="To" {...field('to')} min={from || undefined} />
-      </FilterBar>
+          <SelectField
+            {...field('reason')}
+            label="Reason"
+            options={[{ value: '', text: 'Any reason' }, ...reasonOptions]}
+          />
+        </FilterBar>
+      </div>
       <Loaded of={pages.rows} what="the refused connections">
         {() => (
-          <div class="stack" aria-busy={pages.isOld || undefined}>
+          <div class="paged-table" aria-busy={pages.isOld || undefined}>
             <div class="row">
               <p class="note" role="status">
-                {count(rows.length, 'row')}
-                {pages.hasMore ? ' so far' : isFiltering ? ' found' : ''}.
+                {(rows.length > 0 || isFiltering) &&
+                  `${count(rows.length, 'row')}${pages.hasMore ? ' so far' : isFiltering ? ' found' : ''}.`}
               </p>
               {isFiltering && (
                 <Button
@@ -118,6 +134,11 @@ export function RefusalList({ scope, useServers, children }: RefusalListProps) {
                 >
                   Clear the filters
                 </Button>
+              )}
+              {rows.length > 0 && (
+                <span class="row-end">
+                  <ExportMenu<Refusal> name="refused" of={pages} {...{ header, cells }} />
+                </span>
               )}
             </div>
             {rows.length === 0 ? (
@@ -144,3 +165,12 @@ export function RefusalList({ scope, useServers, children }: RefusalListProps) {
     </Card>
   );
 }
+
+const header = [
+  ...['time', 'address', 'reason', 'in_words', 'times', 'account', 'user', 'server', 'node'],
+  ...['service', 'port'],
+];
+const cells = (row: Refusal) => [
+  ...[timeText(row.at), row.address, row.reason, reasonWords(row.reason), row.count],
+  ...[row.account ?? '', row.user ?? '', row.server, row.node ?? '', row.service, row.port ?? ''],
+];

@@ -5,7 +5,7 @@ import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { OwnAddress } from '../authlist/own_address.tsx';
 import { useServerChoices } from '../forms/server_choices.ts';
-import { SuggestUser } from '../forms/suggest_user.tsx';
+import { UserFilter } from '../forms/suggest_user.tsx';
 import { Card, Empty, Loaded, Page } from '../ui/ui.ts';
 import { RefusalList } from './list.tsx';
 import { RefusalTable } from './table.tsx';
@@ -16,21 +16,16 @@ export function RefusalsPage() {
   return (
     <Page
       note={
-        scope.flags.admin
-          ? 'Connections that name one of your users, or come from an address of the IP authlist. Destinations aren’t stored.'
-          : 'Connections that name you. Destinations aren’t stored.'
+        scope.isOperator
+          ? 'Connections that name a user of the account, or come from an address of its IP authlist. Destinations aren’t stored.'
+          : scope.flags.admin
+            ? 'Connections that name one of your users, or come from an address of the IP authlist. Destinations aren’t stored.'
+            : 'Connections that name you. Destinations aren’t stored.'
       }
     >
       {!scope.isOperator && <WhyRefused />}
       <RefusalList scope={scope} useServers={useServerChoices}>
-        {scope.flags.admin && (
-          <SuggestUser
-            label="User"
-            value={user}
-            onInput={setUser}
-            others={[{ value: '', text: 'All users' }]}
-          />
-        )}
+        {scope.flags.admin && <UserFilter value={user} onInput={setUser} />}
       </RefusalList>
     </Page>
   );

@@ -94,7 +94,7 @@ function pagesFor(row: Refusal, scope: Scope | undefined) {
 const minute: Column<Refusal> = { heading: 'When', cell: ({ at }) => <Since at={at} /> };
 const about: Column<Refusal>[] = [
   { heading: 'Address', names: true, cell: ({ address }) => <code>{address}</code> },
-  { heading: 'Reason', grows: true, cell: ({ reason }) => reasonWords(reason) },
+  { heading: 'Reason', grows: true, needs: 17, cell: ({ reason }) => reasonWords(reason) },
   {
     heading: 'Times',
     numeric: true,
@@ -121,10 +121,11 @@ const columnsFor = (scope: Scope | undefined): Column<Refusal>[] => [
     : [
         {
           heading: 'Account',
+          fills: ({ account }: Refusal) => account !== null,
           cell: ({ account }: Refusal) =>
             account === null ? '' : <Link href={paths.operator.account(account)}>{account}</Link>,
         },
       ]),
-  { heading: 'User', cell: ({ user }) => user ?? '' },
+  { heading: 'User', fills: ({ user }) => user !== null, cell: ({ user }) => user ?? '' },
   ...place,
 ];

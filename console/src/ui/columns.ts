@@ -12,6 +12,8 @@ export interface Column<T> {
   cut?: boolean;
   /** The same; this column takes the room that all others leave. */
   grows?: boolean;
+  /** Whether a row has something in it, where many have nothing. */
+  fills?: (row: T) => boolean;
   /** Columns with a rank leave a narrow table, the highest rank first. */
   rank?: number;
   /** The room, in rem, without which it isn't worth showing. */
@@ -38,13 +40,13 @@ export function wordOf({
   heading,
   word,
   numeric,
-}: Omit<Column<never>, 'cell'>): string | undefined {
+}: Omit<Column<never>, 'cell' | 'fills'>): string | undefined {
   if (word !== undefined || !numeric) return word || undefined;
   return /^[A-Z][a-z]/.test(heading) ? heading[0]?.toLowerCase() + heading.slice(1) : heading;
 }
 
 /** The parts of a column that decide whether it is shown. */
-type Fitting = Omit<Column<never>, 'cell'>;
+type Fitting = Omit<Column<never>, 'cell' | 'fills'>;
 
 const needsOf = ({ needs, names, grows, cut }: Fitting) =>
   needs ?? (names || grows ? 10 : cut ? 8 : 6.5);
@@ -67,20 +69,23 @@ export function withColumn(column: Fitting, choice: string): string {
 }
 
 /**
- * The columns that are shown in `room` rem, in their order. An extra column that a person added
- * stays, whatever its rank.
+ * The columns that are shown in `room` rem, in their order: those that no row fills leave first,
+ * then the others by rank. An extra column that a person added stays, whatever its rank.
  */
 export function columnsIn<C extends Fitting>(
   columns: readonly C[],
   choice: string,
   room: number,
+  isFilled: (column: C) => boolean = () => true,
 ): C[] {
   const shown = new Set(columns.filter((column) => isWanted(column, choice)));
   let needed = [...shown].reduce((sum, column) => sum + needsOf(column), 0);
   const leaving = [...shown]
-    .filter(({ rank = 0, isExtra }) => rank > 0 && !isExtra)
+    .map((column) => ({ column, rank: isFilled(column) ? (column.rank ?? 0) : Infinity }))
+    .filter(({ column, rank }) => rank > 0 && !column.isExtra)
     .reverse()
-    .sort((a, b) => (b.rank ?? 0) - (a.rank ?? 0));
+    .sort((a, b) => (a.rank === b.rank ? 0 : b.rank - a.rank))
+    .map(({ column }) => column);
   for (const column of leaving) {
     if (needed <= room) break;
     shown.delete(column);

@@ -12,11 +12,18 @@ interface FilterBarProps {
   look?: string;
   /** The fields. */
   children: ComponentChildren;
+  /** Fields that are seldom needed: behind a button on wide screens too, until one is filled in. */
+  more?: ComponentChildren;
+  /** The values of these, which are among `values`. */
+  moreValues?: ReadonlyArray<string | undefined>;
 }
 
-export function FilterBar({ first, values, look = '', children }: FilterBarProps) {
+export function FilterBar(props: FilterBarProps) {
+  const { first, values, look = '', children, more, moreValues = [] } = props;
   const id = useId();
+  const moreId = useId();
   const [isOpen, setIsOpen] = useState(false);
+  const [isMore, setIsMore] = useState(moreValues.some(Boolean));
   const active = values.filter(Boolean).length;
   return (
     <search class={`filters ${look}`}>
@@ -28,6 +35,22 @@ export function FilterBar({ first, values, look = '', children }: FilterBarProps
       </span>
       <div id={id} class="filters-folded" data-open={isOpen}>
         {children}
+        {more && (
+          <>
+            <span class="filters-more-button">
+              <Button
+                aria-expanded={isMore}
+                aria-controls={moreId}
+                onClick={() => setIsMore(!isMore)}
+              >
+                {isMore ? 'Fewer filters' : 'More filters'}
+              </Button>
+            </span>
+            <div id={moreId} class="filters-more" data-open={isMore}>
+              {more}
+            </div>
+          </>
+        )}
       </div>
     </search>
   );

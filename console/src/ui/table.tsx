@@ -94,7 +94,10 @@ export function Table<T>(props: TableProps<T>) {
   const room = isPhone()
     ? roomOfCard
     : width - (selection ? 2.5 : 0) - actionsRoom(actions, isNarrow);
-  const columns = compact ? columnsIn(props.columns, choice?.text ?? '', room) : props.columns;
+  const isFilled = ({ fills }: Column<T>) => !fills || rows.some(fills);
+  const columns = compact
+    ? columnsIn(props.columns, choice?.text ?? '', room, isFilled)
+    : props.columns;
   const hasEnd = hasActions || choice;
   const grid = [selection && 'max-content', gridOf(columns), hasEnd && 'max-content'];
   const table = (
@@ -182,7 +185,7 @@ export function Table<T>(props: TableProps<T>) {
   );
 }
 
-const classOf = ({ numeric, cut, grows }: Omit<Column<never>, 'cell'>) =>
+const classOf = ({ numeric, cut, grows }: Omit<Column<never>, 'cell' | 'fills'>) =>
   [numeric && 'numeric', (cut || grows) && 'cut'].filter(Boolean).join(' ') || undefined;
 
 function Head({ column, sorting }: { column: Column<never>; sorting: Sorting | undefined }) {
