@@ -116,6 +116,47 @@ export class ApiError extends Error {
   }
 }
 
+/** The faults of an error: those that it lists, or itself. */
+export function faultsOf({ field = '', message, faults }: ApiError): readonly Fault[] {
+  return faults ?? [{ field, message }];
+}
+
+type Results<Checks extends ReadonlyArray<() => unknown>> = {
+  -readonly [At in keyof Checks]: Awaited<ReturnType<Checks[At]>>;
+};
+
+/**
+ * Runs every check, one after the other, and returns their results: one request learns all that is
+ * wrong. Errors: that of the first check that fails, with the faults of all if there are several.
+ */
+export async function checkAll<const Checks extends ReadonlyArray<() => unknown>>(
+  checks: Checks,
+): Promise<Results<Checks>> {
+  const results: unknown[] = [];
+  const errors: ApiError[] = [];
+  for (const check of checks) {
+    try {
+      results.push(await check());
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      errors.push(error);
+    }
+  }
+  const [first] = errors;
+  if (!first) return results as Results<Checks>;
+  throw errorOf(first, errors.flatMap(faultsOf));
+}
+
+/** The error of the first of these faults, which lists them if there are several. */
+export function errorOf({ status, code }: ApiError, faults: readonly Fault[]): ApiError {
+  const { field, message } = faults[0] as Fault;
+  const sentence = field === '' ? message : message.slice(`${field}: `.length);
+  return new ApiError(status, code, sentence, {
+    ...(field === '' ? {} : { field }),
+    ...(faults.length > 1 ? { faults } : {}),
+  });
+}
+
 type Details = Omit<ErrorDetails, 'headers'>;
 
 const error = (status: number, sentence: string, code: ErrorCode, details: ErrorDetails) =>

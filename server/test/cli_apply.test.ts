@@ -108,6 +108,26 @@ test('all faults that the server finds are reported together, each with its line
   ]);
 });
 
+test('all faults of one record are reported, each with its line', async () => {
+  const faulty = network
+    .replace('plan: small', "plan: ' '")
+    .replace('2033-05-18', '2033-05-18\n    start: 2034-01-01\n    colour: red')
+    .replace('500GB', '-5');
+  for (const flag of ['--check', '--dry-run']) {
+    const { code, stderr } = await apply(faulty, flag);
+    expect([code, stderr.split('\n').slice(1).sort()]).toEqual([
+      1,
+      [
+        '',
+        expect.stringMatching(/^- line 4, accounts\/0\/plan: /),
+        expect.stringMatching(/^- line 5, accounts\/0\/expiry: /),
+        expect.stringMatching(/^- line 7, accounts.0.colour: /),
+        expect.stringMatching(/^- line 8, accounts\/0\/limit: /),
+      ],
+    ]);
+  }
+});
+
 test('a file without records removes those that it owned with --remove-all alone', async () => {
   const empty = 'manifest: net\naccounts: []\n';
   const refused = await apply(empty, '--yes');
@@ -142,7 +162,7 @@ test.each([
   [
     'a field that there is not',
     network.replace('plan: small', 'plann: small'),
-    'network.yaml, line ',
+    'line 3, accounts.0.plan: is missing from the body.',
   ],
   [
     'a server that there is not',

@@ -311,6 +311,76 @@ eachDatabase((database) => {
       await t.stop();
     });
 
+    test('one record has all its faults reported at once, those of its schema and its own rules', async () => {
+      const t = await startTestApp(await database.url());
+      await t.server('a1', { exit_ips: ['192.0.2.1'] });
+      const exits = ['127.0.0.300', 'x'].map((ip, port_base) => ({ ip, port_base }));
+      const taken = ['192.0.2.1', '192.0.2.2', '192.0.2.3'].map((ip, at) => ({
+        ...{ ip, port_base: at === 0 ? 0 : 1 },
+      }));
+      const { city: _, ...placeless } = good;
+      const user = { name: 'alice', display_name: ' ', flags: { proxy: 1 }, activ: true };
+      const body = {
+        servers: [
+          { ...good, hostname: 'a b', title: ' ', country: 'UK', exit_ips: exits },
+          { ...good, name: 'c1', port_schemes: ['nowhere'], city: ' ' },
+          { ...placeless, name: 'd1', latitude: 91, services: ['x', 'proxy'], titel: 'T' },
+          { ...good, name: 'e1', hostname: 'e1.example.net', exit_ips: taken },
+          7,
+        ],
+        accounts: [
+          { ...acme, plan: ' ', port_scheme: 'nowhere', expiry: expiry * 1000 },
+          { ...acme, name: 'b', limit_bytes: 'x', start: expiry + 1, users: [user] },
+          { ...acme, name: 'c', servers: [{ name: 'd1' }, { name: 'e f', limit_bytes: -1 }] },
+        ],
+      };
+      for (const query of ['?dry_run=true', '']) {
+        const { status, body: error } = await t.operator.put(`/manifests/net${query}`, body);
+        const fields = error.faults.map(({ field }: { field: string }) =>
+          field.replaceAll('.', '/'),
+        );
+        expect([status, fields.sort()]).toEqual([
+          400,
+          [
+            'servers/0/hostname',
+            'servers/0/title',
+            'servers/0/country',
+            'servers/0/exit_ips/0/ip',
+            'servers/0/exit_ips/1/ip',
+            'servers/1/port_schemes',
+            'servers/1/city',
+            'servers/2/city',
+            'servers/2/latitude',
+            'servers/2/services/0',
+            'servers/2/titel',
+            'servers/3/exit_ips/0',
+            'servers/3/exit_ips/2',
+            'servers/4',
+            'accounts/0/plan',
+            'accounts/0/port_scheme',
+            'accounts/0/expiry',
+            'accounts/1/limit_bytes',
+            'accounts/1/expiry',
+            'accounts/1/users/0/display_name',
+            'accounts/1/users/0/flags/proxy',
+            'accounts/1/users/0/activ',
+            'accounts/2/servers/1/name',
+            'accounts/2/servers/1/limit_bytes',
+          ].sort(),
+        ]);
+      }
+      expect((await t.operator.get('/accounts')).body).toEqual([]);
+      await t.stop();
+    });
+
+    test('of more than a hundred faults the first hundred are listed', async () => {
+      const t = await startTestApp(await database.url());
+      const servers = Array.from({ length: 5000 }, () => 7);
+      const { status, body } = await t.operator.put('/manifests/net', { servers });
+      expect([status, body.faults.length]).toEqual([400, 100]);
+      await t.stop();
+    });
+
     test('exit IPs, hostnames and port bases move between servers, and a server gets another name', async () => {
       const t = await startTestApp(await database.url());
       const on = (name: string, host: string, ips: string[]) => ({

@@ -3,7 +3,7 @@ import { createApiToken } from '../api_tokens/api_tokens.ts';
 import { audit } from '../changes/audit.ts';
 import { heldCount, nextId, recordChange } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
-import { conflict, forbidden, invalidField, notFound } from '../errors.ts';
+import { checkAll, conflict, forbidden, invalidField, notFound } from '../errors.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import { requirePortScheme } from '../port_schemes/port_schemes.ts';
 import { hasUsage, periodUsage } from '../usage/usage.ts';
@@ -109,12 +109,16 @@ export async function createAccount(
   viewable: boolean,
   body: NewAccount,
 ): Promise<{ account: Account; api_token: string }> {
-  rejectMoments(body);
+  const start = body.start ?? tx.now;
+  const [, scheme] = await checkAll([
+    () => checkTerms({ ...body, start }),
+    () => requirePortScheme(tx, body.port_scheme ?? 'default'),
+  ]);
   const account: Account = {
     id: await nextId(tx, 0, 'accounts'),
     name: body.name,
-    plan: visibleText('plan', body.plan),
-    start: body.start ?? tx.now,
+    plan: body.plan,
+    start,
     expiry: body.expiry,
     limit_bytes: body.limit_bytes,
     detailed_billing: body.detailed_billing ? 1 : 0,
@@ -122,11 +126,10 @@ export async function createAccount(
     over_limit: 0,
     over_until: 0,
     on_limit: body.on_limit ?? 'refuse',
-    port_scheme_id: (await requirePortScheme(tx, body.port_scheme ?? 'default')).id,
+    port_scheme_id: scheme.id,
     token_lifetime_seconds: body.token_lifetime_seconds ?? yearSeconds,
     created_at: tx.now,
   };
-  rejectEndBeforeStart(account);
   if (!(await store.insert(tx, account))) {
     throw conflict(`an account named ${JSON.stringify(body.name)} exists already.`, {
       code: 'name_taken',
@@ -149,23 +152,26 @@ export async function changeAccount(
   changes: AccountChanges,
   within = '',
 ): Promise<Account> {
-  rejectMoments(changes, within);
   const { detailed_billing, suspended, port_scheme, ...plain } = changes;
   const after: Account = { ...account, ...defined(plain) };
-  visibleText(`${within}plan`, after.plan, account.plan);
   if (detailed_billing !== undefined) after.detailed_billing = detailed_billing ? 1 : 0;
   if (suspended !== undefined) after.suspended = suspended ? 1 : 0;
-  if (port_scheme !== undefined)
-    after.port_scheme_id = (await requirePortScheme(tx, port_scheme)).id;
-  if (after.port_scheme_id !== account.port_scheme_id) {
-    await rejectSchemeInUse(tx, account.id, after.port_scheme_id, port_scheme);
-  }
-  rejectEndBeforeStart(after, `${within}expiry`);
-  if (after.start !== account.start && (await hasUsage(tx, account.id))) {
-    throw conflict('the contract has usage, and its billing periods are counted from its start.', {
-      field: 'start',
-    });
-  }
+  await checkAll([
+    () => checkTerms(after, account, within),
+    async () => {
+      if (port_scheme === undefined) return;
+      after.port_scheme_id = (await requirePortScheme(tx, port_scheme)).id;
+      if (after.port_scheme_id === account.port_scheme_id) return;
+      await rejectSchemeInUse(tx, account.id, after.port_scheme_id, port_scheme);
+    },
+    async () => {
+      if (after.start === account.start || !(await hasUsage(tx, account.id))) return;
+      throw conflict(
+        'the contract has usage, and its billing periods are counted from its start.',
+        { field: 'start' },
+      );
+    },
+  ]);
   Object.assign(after, await limitState(tx, after));
   await store.update(tx, after);
   await recordContractChange(tx, account.id);
@@ -186,21 +192,34 @@ function auditContract(
   return audit(tx, { account_id: after.id, action, target: after.name, before, after });
 }
 
-/** Errors: 400 for a time that no calendar has, such as one in milliseconds. */
-function rejectMoments(body: Pick<AccountChanges, 'start' | 'expiry'>, within = ''): void {
-  for (const field of ['start', 'expiry'] as const) {
-    const moment = body[field];
-    if (moment === undefined || moment <= latestTime) continue;
+/**
+ * Checks the terms that are given; `before`: those of the contract, if it exists. `within` is the
+ * path to them in the body. Errors: 400, with all faults listed, for a blank plan, a time that no
+ * calendar has, such as one in milliseconds, and an end before the start.
+ */
+export function checkTerms(
+  { plan, start, expiry }: Partial<Pick<NewAccount, 'plan' | 'start' | 'expiry'>>,
+  before?: Pick<Account, 'plan' | 'start' | 'expiry'>,
+  within = '',
+): Promise<unknown> {
+  const isBeyond = (field: 'start' | 'expiry', moment = 0) =>
+    moment > latestTime && moment !== before?.[field];
+  const checkMoment = (field: 'start' | 'expiry', moment: number | undefined) => () => {
+    if (!isBeyond(field, moment)) return;
     throw invalidField(
       `${within}${field}`,
       `${moment} is beyond the year 9999; expected epoch seconds, not milliseconds.`,
     );
-  }
-}
-
-/** Errors: 400 when the contract would end before it starts. */
-function rejectEndBeforeStart({ start, expiry }: Account, field = 'expiry'): void {
-  if (start >= expiry) throw invalidField(field, "expected a time after the contract's start.");
+  };
+  return checkAll([
+    checkMoment('start', start),
+    checkMoment('expiry', expiry),
+    () => plan !== undefined && visibleText(`${within}plan`, plan, before?.plan),
+    () => {
+      if (isBeyond('start', start) || expiry === undefined || (start ?? 0) < expiry) return;
+      throw invalidField(`${within}expiry`, "expected a time after the contract's start.");
+    },
+  ]);
 }
 
 /**

@@ -75,7 +75,7 @@ export const ErrorBody = Named(
           field: Type.String({ description: 'The field at fault.' }),
           message: Type.String({ description: 'What is wrong with it, for a person.' }),
         }),
-        { description: 'All faults, where a manifest has several.' },
+        { description: 'All faults, where a record or a manifest has several.' },
       ),
     ),
   },
@@ -122,7 +122,7 @@ export function words(field: string, text: string | undefined): string[] | undef
   return list;
 }
 
-interface Fault {
+export interface SchemaFault {
   instancePath: string;
   keyword: string;
   params: Record<string, unknown>;
@@ -130,7 +130,7 @@ interface Fault {
 }
 
 /** The error for the faults of a schema check: the field, and what was expected. */
-export function schemaError(faults: readonly Fault[], where: string): ApiError {
+export function schemaError(faults: readonly SchemaFault[], where: string): ApiError {
   const { instancePath, ...fault } = mainFault(faults);
   const path = instancePath.slice(1).replaceAll('/', '.');
   const { missingProperty, additionalProperty } = fault.params;
@@ -144,18 +144,21 @@ export function schemaError(faults: readonly Fault[], where: string): ApiError {
  * Of a value of several kinds (`anyOf`) that fits none: the fault by the kind whose type it has, or
  * one that names all types.
  */
-function mainFault(faults: readonly Fault[]): Fault {
-  const first = faults[0] as Fault;
+function mainFault(faults: readonly SchemaFault[]): SchemaFault {
+  const first = faults[0] as SchemaFault;
   const union = faults.find(({ keyword }) => keyword === 'anyOf');
   if (!union) return first;
-  const isOfType = ({ keyword, instancePath }: Fault) =>
+  const isOfType = ({ keyword, instancePath }: SchemaFault) =>
     keyword === 'type' && instancePath === union.instancePath;
   const types = faults.filter(isOfType).map(({ params }) => String(params.type));
   const other = faults.find((fault) => fault !== union && !isOfType(fault));
   return other ?? { ...first, params: { type: types.join(' or ') } };
 }
 
-function faultSentence({ keyword, params, message }: Omit<Fault, 'instancePath'>, where: string) {
+function faultSentence(
+  { keyword, params, message }: Omit<SchemaFault, 'instancePath'>,
+  where: string,
+) {
   switch (keyword) {
     case 'required':
       return `is missing from the ${where}.`;
@@ -202,7 +205,7 @@ const patterns: Record<string, string> = {
 };
 
 /** "1 character", "32 items". */
-function amount(keyword: string, params: Fault['params']): string {
+function amount(keyword: string, params: SchemaFault['params']): string {
   const noun = keyword.endsWith('Length') ? 'character' : 'item';
   return `${params.limit} ${params.limit === 1 ? noun : `${noun}s`}`;
 }

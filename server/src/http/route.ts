@@ -42,6 +42,8 @@ export interface Route<
   query?: Query;
   /** The largest body in bytes, if it is not the usual. */
   bodyLimit?: number;
+  /** The handler itself calls `requireValid`. */
+  attachValidation?: true;
   /** Returns what is sent: `undefined` 204, a `Created` 201, a reply as it is, else 200. */
   handle: (request: RouteRequest<Params, Body, Query>, reply: FastifyReply) => Promise<unknown>;
 }
@@ -101,6 +103,7 @@ export function addRoute<Params extends TSchema, Body extends TSchema, Query ext
     url,
     config: usual.config ?? {},
     ...(route.bodyLimit === undefined ? {} : { bodyLimit: route.bodyLimit }),
+    attachValidation: route.attachValidation ?? false,
     schema: schemaOf(route, usual),
     handler: async (request, reply) => {
       const value = await route.handle(request as RouteRequest<Params, Body, Query>, reply);

@@ -4,6 +4,7 @@ import {
   type Account,
   type AccountChanges,
   changeAccount,
+  checkTerms,
   createAccount,
   findAccountNamed,
   type NewAccount,
@@ -15,21 +16,24 @@ import {
   setContractServer,
 } from '../contract_servers/contract_servers.ts';
 import type { Reader, Transaction } from '../db/database.ts';
-import { ApiError, conflict } from '../errors.ts';
+import { ApiError, checkAll, conflict, errorOf, type Fault, faultsOf } from '../errors.ts';
 import type { Secrets } from '../keys/secrets.ts';
-import { listPortSchemes } from '../port_schemes/port_schemes.ts';
+import { listPortSchemes, requirePortScheme } from '../port_schemes/port_schemes.ts';
 import {
   addExitIp,
   changeServer,
+  checkServerTexts,
   createServer,
   type Exit,
   exitAddressOf,
   exitIpsOfServer,
   findServerNamed,
+  type NewExit,
   type NewServer,
   portSchemesOfServer,
   releaseServer,
   removeServer,
+  requirePortSchemes,
   requireServer,
   type Server,
   serverHostname,
@@ -44,10 +48,11 @@ import {
   requireUserNamed,
   type User,
 } from '../users/users.ts';
+import { visibleText } from '../values/texts.ts';
 import { disown, findOwner, type Kind, ownedBy, recordOwner } from './store.ts';
 
 export interface DeclaredServer extends NewServer {
-  exit_ips?: Array<{ ip: string; port_base: number }> | undefined;
+  exit_ips?: NewExit[] | undefined;
 }
 export interface DeclaredUser extends NewUser {
   active?: boolean | undefined;
@@ -67,6 +72,9 @@ export interface Manifest {
   servers?: DeclaredServer[] | undefined;
   accounts?: DeclaredAccount[] | undefined;
 }
+
+/** The faults of records that could not be read whole, by their place: `accounts/0/users/1`. */
+export type Unreadable = ReadonlyMap<string, ApiError>;
 
 /** A field that changes. */
 export interface Difference {
@@ -88,6 +96,8 @@ interface Step extends Planned {
   where: string;
   /** The records of the file without which this one can't be: their faults are enough. */
   needs: string[];
+  /** Reported even if a record that it needs has a fault. */
+  fault?: ApiError;
   /** Gives up what other records may get. */
   release?: ((tx: Transaction) => Promise<unknown>) | undefined;
   run(tx: Transaction): Promise<unknown>;
@@ -102,14 +112,15 @@ export interface Making {
 
 /**
  * Works out the plan. Only `carryOut` finds out whether it can be done: a record with a fault is a
- * step that fails.
+ * step that fails. Of records in `unreadable`, the manifest has the fields that could be read.
  */
 export async function planManifest(
   db: Reader,
   manifest: Manifest,
   making: Making,
+  unreadable: Unreadable = new Map(),
 ): Promise<Step[]> {
-  return new Planner(db, manifest, making).plan();
+  return new Planner(db, manifest, making, unreadable).plan();
 }
 
 /** Errors: 409 for a manifest that declares nothing, when its plan removes records. */
@@ -127,8 +138,8 @@ export function rejectEmpty(manifest: Manifest, steps: readonly Step[]): void {
  * in the file.
  */
 export async function carryOut(tx: Transaction, steps: readonly Step[]): Promise<void> {
-  const faults: ApiError[] = [];
-  const failed = new Set<string>();
+  const faults = steps.flatMap(({ fault }) => fault ?? []);
+  const failed = new Set(steps.filter(({ fault }) => fault).map(keyOf));
   const attempt = async (step: Step, act: Step['release']) => {
     const key = keyOf(step);
     if (failed.has(key) || step.needs.some((needed) => failed.has(needed))) {
@@ -153,11 +164,12 @@ export async function carryOut(tx: Transaction, steps: readonly Step[]): Promise
 const maxFaults = 100;
 
 /** Errors: the only fault; or one that lists them all. */
-function rejectFaults(all: readonly ApiError[]): void {
-  const [first, ...others] = all;
+function rejectFaults(errors: readonly ApiError[]): void {
+  const [first] = errors;
   if (!first) return;
-  if (others.length === 0) throw first;
-  const faults = all.slice(0, maxFaults).map(({ field = '', message }) => ({ field, message }));
+  const all = errors.flatMap(faultsOf);
+  if (all.length === 1) throw first;
+  const faults = all.slice(0, maxFaults);
   const lines = faults.map(({ message }) => `\n- ${message}`);
   const sentence = `The manifest has ${all.length} faults; nothing was changed.${lines.join('')}`;
   throw new ApiError(first.status, first.code, sentence, { faults });
@@ -168,13 +180,20 @@ const keyOf = ({ kind, name }: Pick<Planned, 'kind' | 'name'>) => `${kind} ${nam
 type Place = Pick<Step, 'kind' | 'name' | 'where'>;
 
 /** An error of a record, with its place in the file. Errors: anything that is not our error. */
-function placed(error: unknown, { kind, name, where }: Place): ApiError {
+function placed(error: unknown, place: Place): ApiError {
   if (!(error instanceof ApiError)) throw error;
-  const { status, code, message, field } = error;
-  if (where !== '' && field?.startsWith(where)) return error;
-  const isOfRecord = where !== '' && field !== undefined && /^[a-z_]+$/.test(field);
+  return errorOf(
+    error,
+    faultsOf(error).map((fault) => placedFault(fault, place)),
+  );
+}
+
+function placedFault({ field, message }: Fault, { kind, name, where }: Place): Fault {
+  if (where !== '' && field.replaceAll('.', '/').startsWith(where)) return { field, message };
+  const isOfRecord = where !== '' && /^[a-z_]+$/.test(field);
   const place = isOfRecord ? `${where}/${field}` : where;
-  return new ApiError(status, code, `${kind} ${name}: ${message}`, place ? { field: place } : {});
+  const sentence = `${kind} ${name}: ${message}`;
+  return { field: place, message: place ? `${place}: ${sentence}` : sentence };
 }
 
 /** Runs `act` for a part of a record. Errors: those of `act`, with their place in the file. */
@@ -203,37 +222,47 @@ class Planner {
   readonly #db: Reader;
   readonly #manifest: Manifest;
   readonly #making: Making;
+  readonly #unreadable: Unreadable;
   readonly #steps: Step[] = [];
   readonly #declared = new Set<string>();
 
-  constructor(db: Reader, manifest: Manifest, making: Making) {
+  constructor(db: Reader, manifest: Manifest, making: Making, unreadable: Unreadable) {
     this.#db = db;
     this.#manifest = manifest;
     this.#making = making;
+    this.#unreadable = unreadable;
   }
 
   async plan(): Promise<Step[]> {
     const { servers = [], accounts = [] } = this.#manifest;
     for (const [at, server] of servers.entries()) {
       const place: Place = { kind: 'server', name: server.name, where: `servers/${at}` };
-      await this.#declare(place, () => this.#server(server, place));
+      const check = () => checkedExits(this.#db, server, place);
+      await this.#declare(place, check, () => this.#server(server, place));
     }
     for (const [at, account] of accounts.entries()) {
       await this.#accountWithAll(account, `accounts/${at}`);
     }
-    await this.#removals();
+    // Their names may be among the records that the file seems to have no more.
+    if (this.#unreadable.size === 0) await this.#removals();
     return this.#steps;
   }
 
-  /** Adds a record: created, changed or adopted; or, if it has a fault, the step that fails. */
+  /**
+   * Adds a record: created, changed or adopted; or, if it has a fault, the step that fails. `check`
+   * looks at those fields of an unreadable one that could be read.
+   */
   async #declare(
     place: Place & { needs?: string[] },
+    check: () => unknown,
     read: () => Promise<Declared>,
   ): Promise<void> {
     const key = keyOf(place);
     const { needs = [] } = place;
     const { name: manifest } = this.#manifest;
     try {
+      const unreadable = this.#unreadable.get(place.where);
+      if (unreadable) await checkAll([() => Promise.reject(unreadable), check]);
       if (this.#declared.has(key)) throw conflict(`${key} is declared twice.`);
       this.#declared.add(key);
       const { kind, name } = place;
@@ -255,14 +284,21 @@ class Planner {
     } catch (error) {
       const fault = placed(error, place);
       const run = () => Promise.reject(fault);
-      this.#steps.push({ ...place, action: 'change', differences: [], needs, run });
+      const isUnreadable = this.#unreadable.has(place.where);
+      this.#steps.push({
+        ...{ ...place, action: 'change', differences: [], needs, run },
+        ...(isUnreadable ? { fault } : {}),
+      });
     }
   }
 
   async #server(declared: DeclaredServer, place: Place): Promise<Declared> {
     const before = await findServerNamed(this.#db, declared.name);
     const exits = before ? await exitIpsOfServer(this.#db, before.id) : [];
-    const { exit_ips, ...wanted } = await spelled(declared, place, before, exits);
+    const checked = await checkedExits(this.#db, declared, place, before, exits);
+    const exit_ips = declared.exit_ips && checked;
+    const { exit_ips: _, ...fields } = declared;
+    const wanted = { ...fields, hostname: serverHostname(declared.hostname, before) };
     let differences: Difference[] | undefined;
     if (before) {
       const schemes = (await portSchemesOfServer(this.#db, before.id)).map((scheme) => scheme.name);
@@ -281,12 +317,14 @@ class Planner {
         const server = before
           ? await changeServer(tx, before, changes)
           : await createServer(tx, wanted);
-        for (const [index, exit] of (exit_ips ?? []).entries()) {
-          if (existing.has(inWords(exit))) continue;
-          const earlier = exits.find(({ ip }) => ip === exit.ip);
-          const exitPlace = { ...place, where: `${place.where}/exit_ips/${index}` };
-          await at(exitPlace, () => addExitIp(tx, server, exit, earlier));
-        }
+        await checkAll(
+          (exit_ips ?? []).map((exit, index) => async () => {
+            if (existing.has(inWords(exit))) return;
+            const earlier = exits.find(({ ip }) => ip === exit.ip);
+            const exitPlace = { ...place, where: `${place.where}/exit_ips/${index}` };
+            await at(exitPlace, () => addExitIp(tx, server, exit, earlier));
+          }),
+        );
       },
     };
   }
@@ -295,11 +333,18 @@ class Planner {
     const { users = [], servers = [], ...wanted } = declared;
     const before = await findAccountNamed(this.#db, wanted.name);
     const place: Place = { kind: 'account', name: wanted.name, where };
-    await this.#declare(place, () => this.#account(before, wanted));
+    const { port_scheme } = wanted;
+    const check = () =>
+      checkAll([
+        () => checkTerms(wanted),
+        () => port_scheme !== undefined && requirePortScheme(this.#db, port_scheme),
+      ]);
+    await this.#declare(place, check, () => this.#account(before, wanted));
     for (const [at, user] of users.entries()) {
       const name = `${wanted.name}/${user.name}`;
       const inner = { kind: 'user', name, where: `${where}/users/${at}` } as const;
-      await this.#declare({ ...inner, needs: [keyOf(place)] }, () =>
+      const check = () => visibleText('display_name', user.display_name ?? user.name);
+      await this.#declare({ ...inner, needs: [keyOf(place)] }, check, () =>
         this.#user(place, before, user),
       );
     }
@@ -307,7 +352,10 @@ class Planner {
       const name = `${wanted.name}/${on.name}`;
       const inner = { kind: 'contract_server', name, where: `${where}/servers/${at}` } as const;
       const needs = [keyOf(place), keyOf({ kind: 'server', name: on.name })];
-      await this.#declare({ ...inner, needs }, () => this.#contractServer(place, before, on));
+      const nothing = () => undefined;
+      await this.#declare({ ...inner, needs }, nothing, () =>
+        this.#contractServer(place, before, on),
+      );
     }
   }
 
@@ -385,31 +433,31 @@ class Planner {
 }
 
 /**
- * A server as it would be stored, so that the comparison uses that spelling. Errors: 400; 409 for
- * an exit IP that is declared twice.
+ * Checks the fields of a server that are given. Returns its exits as they would be stored. Errors:
+ * 400, or 409 for an exit IP that is declared twice, with all faults listed.
  */
-async function spelled(
-  { hostname, exit_ips, ...declared }: DeclaredServer,
+async function checkedExits(
+  db: Reader,
+  { exit_ips = [], port_schemes, ...texts }: DeclaredServer,
   place: Place,
-  before: Server | undefined,
-  exits: readonly Exit[],
-) {
+  before?: Server,
+  exits: readonly Exit[] = [],
+): Promise<Exit[]> {
   const addressOf = exitAddressOf(exits);
   const ips = new Set<string>();
-  const spelledExits: Exit[] = [];
-  for (const [index, exit] of (exit_ips ?? []).entries()) {
-    await at({ ...place, where: `${place.where}/exit_ips/${index}` }, () => {
+  const spelled = (exit: NewExit, index: number) => () =>
+    at({ ...place, where: `${place.where}/exit_ips/${index}` }, () => {
       const ip = addressOf(exit.ip);
       if (ips.has(ip)) throw conflict(`ip: ${ip} is declared twice.`);
       ips.add(ip);
-      spelledExits.push({ ...exit, ip });
+      return { ...exit, ip };
     });
-  }
-  return {
-    ...declared,
-    hostname: await at(place, () => serverHostname(hostname, before)),
-    exit_ips: exit_ips && spelledExits,
-  };
+  const [, spelledExits] = await checkAll([
+    () => checkServerTexts(texts, before),
+    () => checkAll(exit_ips.map(spelled)),
+    () => port_schemes && requirePortSchemes(db, port_schemes),
+  ]);
+  return spelledExits;
 }
 
 const flagsOf = ({ proxy, billing, admin }: User) => ({

@@ -4,7 +4,7 @@ import type { Address } from '../../../kit/src/address.ts';
 import { bumpVersion, countHeld, networkVersion, nextId } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { inTurns } from '../db/slices.ts';
-import { conflict, invalidField, notFound } from '../errors.ts';
+import { checkAll, conflict, notFound } from '../errors.ts';
 import {
   type PortScheme,
   requirePortScheme,
@@ -13,7 +13,7 @@ import {
 } from '../port_schemes/port_schemes.ts';
 import { storedList } from '../values/stored_json.ts';
 import { recordServerChange } from './server_changes.ts';
-import { exitAddressOf, placeFields, placeText, serverHostname } from './spelling.ts';
+import { checkServerTexts, exitAddressOf, serverHostname } from './spelling.ts';
 import * as store from './store.ts';
 
 /**
@@ -33,7 +33,13 @@ export {
 } from './page_store.ts';
 export { changePortScheme, dropPortScheme } from './port_scheme_changes.ts';
 export { inventoryVersion, serverChanged } from './server_changes.ts';
-export { exitAddressOf, placeFields, placeText, serverHostname } from './spelling.ts';
+export {
+  checkServerTexts,
+  exitAddressOf,
+  placeFields,
+  placeText,
+  serverHostname,
+} from './spelling.ts';
 export type { ExitCounts, ExitIpRow, PlacedExitIp } from './store.ts';
 // The writes among these neither log nor audit: an inventory changes many servers at once, and does
 // that itself.
@@ -117,9 +123,6 @@ export async function requireServerOfBody(
   return server;
 }
 
-/** Words that paths use in place of the names of servers. */
-const reserved = ['places', 'add', 'remove'];
-
 /**
  * The row of a server that is added to the network at `created_at`. Errors: 400 for a name that
  * paths use, or an invalid hostname or place.
@@ -128,10 +131,7 @@ export async function newServerRow(
   tx: Transaction,
   { services: offered, hostname, ...fields }: Omit<NewServer, 'port_schemes'>,
 ): Promise<Server> {
-  if (reserved.includes(fields.name)) {
-    throw invalidField('name', `${fields.name} is a word of paths; expected another name.`);
-  }
-  for (const field of placeFields) placeText(field, fields[field]);
+  await checkServerTexts({ ...fields, hostname });
   return {
     hostname: serverHostname(hostname),
     id: await nextId(tx, 0, 'servers'),
@@ -146,8 +146,10 @@ export async function newServerRow(
 /** Adds a server to the network. Errors: 409 when its name or hostname is taken. */
 export async function createServer(tx: Transaction, body: NewServer): Promise<Server> {
   const { port_schemes = ['default'], ...fields } = body;
-  const server = await newServerRow(tx, fields);
-  const schemes = await requirePortSchemes(tx, port_schemes);
+  const [server, schemes] = await checkAll([
+    () => newServerRow(tx, fields),
+    () => requirePortSchemes(tx, port_schemes),
+  ]);
   if (!(await store.insertServer(tx, server))) {
     throw conflict(
       `name, hostname: ${body.name} or ${server.hostname} belongs to a server already.`,
@@ -171,11 +173,17 @@ export async function changeServer(
 ): Promise<Server> {
   const { port_schemes, services: offered, hostname = server.hostname, ...rest } = changes;
   const sent = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+  const [, schemes] = await checkAll([
+    () => checkServerTexts({ ...sent, hostname }, server),
+    async () => {
+      if (!port_schemes) return undefined;
+      const wanted = await requirePortSchemes(tx, port_schemes);
+      await rejectDroppedSchemes(tx, server, wanted, of);
+      return wanted;
+    },
+  ]);
   const after = { ...server, ...sent, hostname: serverHostname(hostname, server) };
-  for (const field of placeFields) placeText(field, after[field], server);
   if (offered) after.services = JSON.stringify(offered);
-  const schemes = port_schemes && (await requirePortSchemes(tx, port_schemes));
-  if (schemes) await rejectDroppedSchemes(tx, server, schemes, of);
   if (!(await store.updateServer(tx, after))) {
     throw conflict(`${after.hostname} belongs to another server.`, {
       code: 'hostname_taken',
@@ -202,7 +210,7 @@ export async function renewVpnKey(tx: Transaction, server: Server): Promise<Serv
  * The port schemes that a server should listen on. Errors: 409 for an unknown one, or two that
  * share ports.
  */
-async function requirePortSchemes(db: Reader, names: string[]): Promise<PortScheme[]> {
+export async function requirePortSchemes(db: Reader, names: string[]): Promise<PortScheme[]> {
   const schemes = await Promise.all(
     names.map((name) => requirePortScheme(db, name, 'port_schemes')),
   );

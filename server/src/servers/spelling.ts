@@ -1,6 +1,7 @@
 // The canonical spelling of a server's hostname and of the addresses of its exits, and the words
 // for its place. A spelling that is stored already stays.
 import { type Address, canonicalAddress } from '../../../kit/src/address.ts';
+import { checkAll, invalidField } from '../errors.ts';
 import { parseAddress } from '../values/address.ts';
 import { requireCountry } from '../values/countries.ts';
 import { type Hostname, parseHostname } from '../values/hostname.ts';
@@ -43,4 +44,29 @@ export function placeText(
   visibleText(field, text);
   if (field === 'country') requireCountry(field, text);
   return text;
+}
+
+/** Words that paths use in place of the names of servers. */
+const reserved = ['places', 'add', 'remove'];
+
+/**
+ * Checks the texts that are given; `before`: the server, if it exists. Errors: 400, with all faults
+ * listed, for a name that paths use, or an invalid hostname or place.
+ */
+export function checkServerTexts(
+  given: { name?: string; hostname?: string } & Partial<Record<PlaceField, string>>,
+  before?: { hostname: Hostname } & Readonly<Record<PlaceField, string>>,
+): Promise<unknown> {
+  const { name, hostname } = given;
+  return checkAll([
+    () => {
+      if (before || !name || !reserved.includes(name)) return;
+      throw invalidField('name', `${name} is a word of paths; expected another name.`);
+    },
+    () => hostname !== undefined && serverHostname(hostname, before),
+    ...placeFields.map((field) => () => {
+      const text = given[field];
+      return text !== undefined && placeText(field, text, before);
+    }),
+  ]);
 }

@@ -1,15 +1,18 @@
 // /admin/manifests: a part of the network as one document declares it, applied all or nothing.
 import { hash } from 'node:crypto';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
 import { preconditionFailed } from '../../errors.ts';
+import { requireValid } from '../../http/errors.ts';
 import { Integer, largeBodyLimit, Name, Named, OneOf, Strict, Text } from '../../http/fields.ts';
+import { faultsIn } from '../../http/validation.ts';
 import { carryOut, type Planned, planManifest, rejectEmpty } from '../../manifests/manifests.ts';
 import { NewUser } from '../manage/users.ts';
 import { NewAccount } from './accounts.ts';
 import { operatorRehearsal, operatorWrite } from './checks.ts';
+import { readRecords } from './manifest_document.ts';
 import { operatorRoute } from './route.ts';
 import { exitFields, serverFields } from './server_fields.ts';
 
@@ -24,24 +27,27 @@ const User = Strict({
     Type.Boolean({ description: 'Whether the user is enabled; a new user is by default.' }),
   ),
 });
+const ContractServer = Strict({
+  name: Name('Server on the contract.'),
+  limit_bytes: Type.Optional(
+    Type.Union([Integer('Bytes in a billing period.'), Type.Null()], {
+      description: 'Own limit of the server; null: none.',
+    }),
+  ),
+});
 const Account = Strict({
   ...NewAccount.properties,
   suspended: Type.Optional(
     Type.Boolean({ description: 'Whether it is suspended; a new account is not by default.' }),
   ),
   users: Type.Optional(Type.Array(User)),
-  servers: Type.Optional(
-    Type.Array(
-      Strict({
-        name: Name('Server on the contract.'),
-        limit_bytes: Type.Optional(
-          Type.Union([Integer('Bytes in a billing period.'), Type.Null()], {
-            description: 'Own limit of the server; null: none.',
-          }),
-        ),
-      }),
-    ),
-  ),
+  servers: Type.Optional(Type.Array(ContractServer)),
+});
+const schemas = { server: Server, account: Account, user: User, contract_server: ContractServer };
+/** The part of the document around its records. */
+const Outline = Strict({
+  servers: Type.Optional(Type.Array(Type.Unknown())),
+  accounts: Type.Optional(Type.Array(Type.Unknown())),
 });
 const Document = Named('ManifestSettings', {
   servers: Type.Optional(Type.Array(Server)),
@@ -98,6 +104,20 @@ function requireShown(steps: readonly Planned[], version: string | undefined): v
   throw preconditionFailed('The plan is no longer the one that was shown; nothing was changed.');
 }
 
+/**
+ * The document, and the faults of those records in it that don't fit the schema. Errors: 400 when
+ * the fault is around the records.
+ */
+function documentOf(request: FastifyRequest) {
+  const { validationError } = request;
+  const { body } = request;
+  if (validationError?.validationContext !== 'body' || faultsIn(Outline, body).length > 0) {
+    requireValid(request);
+    return { document: body as Static<typeof Document>, unreadable: new Map() };
+  }
+  return readRecords(body as Static<typeof Outline>, schemas);
+}
+
 export function manifestRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: manifests');
 
@@ -111,15 +131,16 @@ export function manifestRoutes(app: FastifyInstance, ctx: Context): void {
     query: Query,
     body: Document,
     answer: Plan,
+    attachValidation: true,
     errors: [409, 412],
     handle: async (request) => {
       const dry_run = request.query.dry_run === 'true';
-      const document: Static<typeof Document> = request.body;
+      const { document, unreadable } = documentOf(request);
       const manifest = { name: request.params.manifest, ...document };
       const { api_tokens, max_users } = ctx.config;
       const making = { secrets: ctx.secrets, viewable: api_tokens === 'viewable', max_users };
       const act = async (tx: Transaction) => {
-        const plan = await planManifest(tx, manifest, making);
+        const plan = await planManifest(tx, manifest, making, unreadable);
         requireShown(plan, request.query.version);
         if (request.query.remove_all !== 'true') rejectEmpty(manifest, plan);
         await carryOut(tx, plan);
