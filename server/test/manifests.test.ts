@@ -315,7 +315,7 @@ eachDatabase((database) => {
       const t = await startTestApp(await database.url());
       await t.server('a1', { exit_ips: ['192.0.2.1'] });
       const exits = ['127.0.0.300', 'x'].map((ip, port_base) => ({ ip, port_base }));
-      const taken = ['192.0.2.1', '192.0.2.2', '192.0.2.3'].map((ip, at) => ({
+      const inUse = ['192.0.2.1', '192.0.2.2', '192.0.2.3'].map((ip, at) => ({
         ...{ ip, port_base: at === 0 ? 0 : 1 },
       }));
       const { city: _, ...placeless } = good;
@@ -325,7 +325,7 @@ eachDatabase((database) => {
           { ...good, hostname: 'a b', title: ' ', country: 'UK', exit_ips: exits },
           { ...good, name: 'c1', port_schemes: ['nowhere'], city: ' ' },
           { ...placeless, name: 'd1', latitude: 91, services: ['x', 'proxy'], titel: 'T' },
-          { ...good, name: 'e1', hostname: 'e1.example.net', exit_ips: taken },
+          { ...good, name: 'e1', hostname: 'e1.example.net', exit_ips: inUse },
           7,
         ],
         accounts: [
