@@ -101,7 +101,9 @@ export async function startPostgres(primary?: string): Promise<PostgresServer> {
 }
 
 async function makeTemplate(administrator: string, name: string): Promise<void> {
-  await runStatement(administrator, `create database ${name} template template0`);
+  // As people have it: its order of texts is a language's, while SQLite's is that of the bytes.
+  const order = `locale_provider icu icu_locale 'en-US'`;
+  await runStatement(administrator, `create database ${name} template template0 ${order}`);
   const db = await openDatabase(databaseUrl(administrator, name), { clock: systemClock });
   try {
     await migrate(db);
