@@ -68,6 +68,7 @@ describe('a person at the console', { timeout: 360_000 }, () => {
       'Servers',
       'IP authlist',
       'Custom DNS',
+      'Connected now',
       'Connection test',
       'Refused lately',
       'Usage',
@@ -80,7 +81,7 @@ describe('a person at the console', { timeout: 360_000 }, () => {
       admin: all,
       billing: ['Overview', 'Usage', 'Your sign-in'],
       proxy: [
-        ...['Overview', 'Servers', 'IP authlist', 'Connection test'],
+        ...['Overview', 'Servers', 'IP authlist', 'Connected now', 'Connection test'],
         ...['Refused lately', 'Users and tokens', 'Your sign-in'],
       ],
       none: ['Overview', 'Your sign-in'],

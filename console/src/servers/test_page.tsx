@@ -11,7 +11,7 @@ import { paths } from '../paths.ts';
 import { testStateOf } from '../refusals/to_test.ts';
 import { reasonWords } from '../refusals/words.ts';
 import { Since } from '../relative_time.tsx';
-import { Card, Empty, Loaded, Page } from '../ui/ui.ts';
+import { Card, Empty, Loaded, Page, Unread } from '../ui/ui.ts';
 import { testNote, useConnection } from './test_form.tsx';
 import { Tester } from './tester.tsx';
 import { useServerToTry } from './to_try.ts';
@@ -19,7 +19,7 @@ import { useServerToTry } from './to_try.ts';
 export function TestPage() {
   const scope = useScope();
   const [chosen, choose] = useAddressState('server');
-  const { refusal, isRead } = useLastRefusal();
+  const { refusal, isRead, reading: refusals } = useLastRefusal();
   const { toTry, reading } = useServerToTry('proxy', { enabled: chosen === '' && isRead });
   const name = chosen || toTry?.server.server || '';
   const path = { server: name };
@@ -63,6 +63,7 @@ export function TestPage() {
             <Loaded of={name === '' ? { ...reading, data: undefined } : server} what="the server">
               {(ofContract) => <Tester key={ofContract.server} server={ofContract} />}
             </Loaded>
+            <Unread of={refusals} what="your last refused connection" />
           </>
         )}
       </Card>
@@ -93,5 +94,5 @@ function useLastRefusal() {
   }, [isBlank, refusal, filled, server]);
   const isRead =
     !isBlank || filled !== undefined || rows.error != null || (rows.data && !refusal) === true;
-  return { refusal: filled?.server === server ? filled : undefined, isRead };
+  return { refusal: filled?.server === server ? filled : undefined, isRead, reading: rows };
 }
