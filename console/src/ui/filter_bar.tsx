@@ -47,7 +47,7 @@ export function FilterBar(props: FilterBarProps) {
               </Button>
             </span>
             <div id={moreId} class="filters-more" data-open={isMore}>
-              {more}
+              {isMore && more}
             </div>
           </>
         )}
