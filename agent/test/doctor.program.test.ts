@@ -235,13 +235,16 @@ describe('names', () => {
     expect(code).toBe(0);
   });
 
-  deepTest('none that answers is a fault; one beside another that does is a warning', async () => {
-    const dead = '127.0.0.1:9';
-    const alone = await doctor([], { EXITWARD_AGENT_DNS_SERVERS: dead });
-    expect([alone.code, alone.of('dns').map(({ state }) => state)]).toEqual([1, ['fault']]);
-    const both = await doctor([], { EXITWARD_AGENT_DNS_SERVERS: `${dead},${names}` });
-    expect(both.of('dns').map(({ state }) => state)).toEqual(['warning', 'ok']);
-  });
+  deepTest(
+    'no name server that answers is a fault; one of two that is silent is a warning',
+    async () => {
+      const dead = '127.0.0.1:9';
+      const alone = await doctor([], { EXITWARD_AGENT_DNS_SERVERS: dead });
+      expect([alone.code, alone.of('dns').map(({ state }) => state)]).toEqual([1, ['fault']]);
+      const both = await doctor([], { EXITWARD_AGENT_DNS_SERVERS: `${dead},${names}` });
+      expect(both.of('dns').map(({ state }) => state)).toEqual(['warning', 'ok']);
+    },
+  );
 
   test('a control plane without an address is a fault', async () => {
     const { code, of } = await doctor(['https://control.invalid']);

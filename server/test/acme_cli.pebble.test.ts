@@ -44,7 +44,7 @@ test('the command line works while the certificate is awaited, and says why it i
 });
 
 deepTest(
-  'other settings are tried at once, and the command line works beside the certificate',
+  'new settings are tried at once, and the command line works while the certificate is there',
   async () => {
     await cli.stop();
     cli.env = { ...cli.env, EXITWARD_ACME_NAMES: 'other.example' };

@@ -79,8 +79,8 @@ deepTest(
   async () => {
     await terminal.enter('exitward user invite acme alice');
     await terminal.shows(/url +http:\/\/127\.0\.0\.1:\d+\/#\/invite\/ewl_\w+/);
-    await terminal.enter('exitward user invite acme nobody');
-    await terminal.shows(/The account has no user named "nobody"\./);
+    await terminal.enter('exitward user invite acme nadia');
+    await terminal.shows(/The account has no user named "nadia"\./);
     await terminal.shows(/code 1/);
   },
 );

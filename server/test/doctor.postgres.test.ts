@@ -316,7 +316,7 @@ describe('exitward doctor', () => {
     expect(readdirSync(cli.data_dir)).toEqual([]);
   });
 
-  deepTest('beside a running server it has the findings of both, and leaves no file', async () => {
+  deepTest('while a server runs it has the findings of both, and leaves no file', async () => {
     await cli.serve();
     const before = readdirSync(cli.data_dir).sort();
     const { code, findings } = await doctor();

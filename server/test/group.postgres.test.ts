@@ -189,7 +189,7 @@ eachDatabase((database) => {
     // On SQLite, where a statement is no round trip, each is inserted at once.
     const statement = database.name === 'PostgreSQL' ? 'cmin::text' : '1';
 
-    it('are inserted by one statement where it is a round trip, ahead of what may read them', async () => {
+    it('are inserted by one statement where it is a round trip, before anything that may read them', async () => {
       await clear();
       // A row that was refused lately has others inserted at once.
       t.clock.advance(2);

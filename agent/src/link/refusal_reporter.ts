@@ -3,6 +3,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { type Refusal, Refusals } from '../policy/refusals.ts';
+import { sendWaiting } from '../send_waiting.ts';
 
 /** The part of the control plane that is needed. A rejection is a ControlError. */
 export interface RefusalReports {
@@ -40,20 +41,10 @@ export class RefusalReporter {
   async report(): Promise<void> {
     const { engine, control, log } = this.#options;
     this.#waiting.add(engine.takeRefusals());
-    for (;;) {
-      const rows = this.#waiting.take(maxRowsOfReport);
-      if (rows.length === 0) return;
-      try {
-        await control.reportRefusals(rows);
-      } catch (error) {
-        const isForGood = refusedForGood.includes((error as { status?: number }).status ?? 0);
-        if (!isForGood) this.#waiting.add(rows);
-        log.debug({ err: error }, 'refused connections cannot be reported');
-        return;
-      }
+    try {
+      await sendWaiting(this.#waiting, maxRowsOfReport, (rows) => control.reportRefusals(rows));
+    } catch (error) {
+      log.debug({ err: error }, 'refused connections cannot be reported');
     }
   }
 }
-
-/** Statuses of a report that will never be accepted; older control planes respond with 404. */
-const refusedForGood = [400, 404, 413];

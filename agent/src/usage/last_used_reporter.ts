@@ -3,6 +3,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
+import { sendWaiting } from '../send_waiting.ts';
 
 /** The part of the control plane that is needed. A rejection is a ControlError. */
 export interface LastUsedReports {
@@ -44,20 +45,10 @@ export class LastUsedReporter {
   /** Sends everything collected. A failed report goes with the next, unless rejected for good. */
   async send(): Promise<void> {
     const { control, log } = this.#options;
-    for (;;) {
-      const list = this.#waiting.take(mostOfReport);
-      if (list.length === 0) return;
-      try {
-        await control.reportLastUsed(list);
-      } catch (error) {
-        const isRejected = rejections.includes((error as { status?: number }).status ?? 0);
-        if (!isRejected) this.#waiting.add(list);
-        log.warn({ err: error }, 'the last use of authlist entries cannot be reported');
-        return;
-      }
+    try {
+      await sendWaiting(this.#waiting, mostOfReport, (list) => control.reportLastUsed(list));
+    } catch (error) {
+      log.warn({ err: error }, 'the last use of authlist entries cannot be reported');
     }
   }
 }
-
-/** Statuses of a report that will never be accepted. */
-const rejections = [400, 413];

@@ -81,7 +81,7 @@ export const OpenConnections = Named('OpenConnections', {
 const defaultGroups = 100;
 /** Asks for sums of the groups, by one of these. */
 export const summedBy = <T extends SummedBy[]>(by: readonly [...T]) =>
-  Type.Optional(OneOf(by, 'Sums of the groups in place of the groups, by this.'));
+  Type.Optional(OneOf(by, 'Sums instead of groups, by this.'));
 
 /** The filters of every audience. */
 export const connectionFilters = {

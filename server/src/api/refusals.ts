@@ -42,7 +42,7 @@ export const refusalFilters = {
   server: Type.Optional(Text('Only those of this server, by its short name.')),
   reason: Type.Optional(Text('Only those with this reason.', 32)),
   since: time('Only those of this time or later, epoch seconds.'),
-  until: time('Only those of before this time, epoch seconds.'),
+  until: time('Only those before this time, epoch seconds.'),
   before: Type.Optional(Text('Only those that are older than the one with this id.', 22)),
   limit: PageQuery.limit,
 };

@@ -45,7 +45,7 @@ export const AccountAuditQuery = Strict({
     ),
   ),
   since: time('Only entries of this time or later, epoch seconds.'),
-  until: time('Only entries of before this time, epoch seconds.'),
+  until: time('Only entries before this time, epoch seconds.'),
   before: Type.Optional(Text('Only entries that are older than the one with this id.', 22)),
   limit: PageQuery.limit,
 });

@@ -1,0 +1,29 @@
+// Sends what waits in memory for the control plane: hints for people, which may be lost.
+
+/** Rows that wait: taken for a report, and added again when it failed. */
+interface Waiting<Row> {
+  take(maxRows: number): Row[];
+  add(rows: readonly Row[]): void;
+}
+
+/** Statuses of a report that will never be accepted; older control planes respond with 404. */
+const refusedForGood = [400, 404, 413];
+
+/**
+ * Sends all that waits, `maxRows` at a time. Errors: that of the first report that failed; its rows
+ * wait again, unless they will never be accepted.
+ */
+export async function sendWaiting<Row>(
+  waiting: Waiting<Row>,
+  maxRows: number,
+  send: (rows: Row[]) => Promise<void>,
+): Promise<void> {
+  for (let rows = waiting.take(maxRows); rows.length > 0; rows = waiting.take(maxRows)) {
+    try {
+      await send(rows);
+    } catch (error) {
+      if (!refusedForGood.includes((error as { status?: number }).status ?? 0)) waiting.add(rows);
+      throw error;
+    }
+  }
+}
