@@ -1,5 +1,6 @@
 // Before each file of tests of the server: PostgreSQL is to take each statement that the file makes
-// on SQLite, and to answer numbers.
+// on SQLite, and to answer numbers. Each has a value for each of its placeholders, which SQLite
+// itself does not require.
 import pg from 'pg';
 import { afterAll, inject } from 'vitest';
 import { Connection } from '../server/src/db/sqlite_connection.ts';
@@ -30,8 +31,12 @@ if (!prototype[noted]) {
   prototype[noted] = statements;
   for (const name of ['rows', 'row', 'change'] as const) {
     const method = Connection.prototype[name] as (sql: string, values?: unknown) => unknown;
-    prototype[name] = function (this: Connection, sql: string, values?: unknown) {
+    prototype[name] = function (this: Connection, sql: string, values: readonly unknown[] = []) {
       if (!statements.has(sql)) statements.set(sql, own.test(sql));
+      const places = Math.max(0, ...Array.from(sql.matchAll(/\$(\d+)/g), ([, n]) => Number(n)));
+      if (places !== values.length) {
+        throw new Error(`${values.length} values for ${places} placeholders: ${sql}`);
+      }
       if (!reversed.has(this)) {
         reversed.add(this);
         this.exec('pragma reverse_unordered_selects = on');

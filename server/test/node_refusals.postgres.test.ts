@@ -127,6 +127,20 @@ eachDatabase((database) => {
     await forget();
   });
 
+  test('with a person go the refusals from addresses that the person listed, and no others', async () => {
+    const boss = people.get('boss') as Browser;
+    expect((await boss.post('/users', { name: 'leaver' })).status).toBe(201);
+    await report(fra1, row({ source: '203.0.113.20' }), row({ source: '203.0.113.21' }));
+    const entry = { ip: '203.0.113.20', user: 'leaver', expiry: t.now() + day };
+    const { id } = (await boss.post('/authlist', entry)).body;
+    await boss.delete(`/authlist/${id}`);
+    const addresses = async () => (await operator()).map(({ address }) => address).toSorted();
+    expect(await addresses()).toEqual(['203.0.113.20', '203.0.113.21']);
+    expect((await t.operator.post('/accounts/acme/users/leaver/erase', {})).status).toBe(200);
+    expect(await addresses()).toEqual(['203.0.113.21']);
+    await forget();
+  });
+
   test("of the addresses that left an account's authlist, so many are known as there are slots", async () => {
     const client = t.as(await t.account('churning', { servers: ['fra1'] }));
     const list = async (ip: string) => {

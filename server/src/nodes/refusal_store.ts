@@ -71,7 +71,7 @@ export function removeOfUser(tx: Transaction, account_id: number, user_id: numbe
 export function removeFrom(tx: Transaction, sources: readonly string[]) {
   const texts = paddedTexts(sources);
   const places = texts.map((_, at) => `$${at + 1}`);
-  return tx.run(`delete from refusals where source in (${places}) and account_id = 0`, []);
+  return tx.run(`delete from refusals where source in (${places}) and account_id = 0`, texts);
 }
 
 /** Conditions in SQL on a refusal `r` and its node `n`, and their values. */
