@@ -20,7 +20,7 @@ interface SealedKeys {
 }
 
 /** About half a second and 128 MiB for each guess. */
-const cost = { log2_n: 17, r: 8, p: 1 };
+export const cost = { log2_n: 17, r: 8, p: 1 };
 export const minPassphraseLength = 12;
 
 /** Seals the text of a keys file. Returns the text of the backup. */
