@@ -74,6 +74,11 @@ describe('a flow of the console', () => {
       await t.tried();
       const read = await t.fake.next((request) => request.operation === operation);
       expect(read.query).toEqual({ ...account, user: 'alice', limit: '100' });
+      await t.visit.field('Exit IP').fill('198.51.100.7');
+      const ofExit = await t.fake.next(
+        (request) => request.operation === operation && request.query.exit_ip !== undefined,
+      );
+      expect(ofExit.query).toEqual({ ...read.query, exit_ip: '198.51.100.7' });
       await t.press(['Pause updates']);
       await t.visit.button('Resume updates').waitFor();
     }

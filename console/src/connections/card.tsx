@@ -4,7 +4,7 @@ import { Link } from 'wouter-preact';
 import { ScopeContext } from '../api/scope.ts';
 import { addressOf, paths } from '../paths.ts';
 import { Card, Empty, Loaded } from '../ui/ui.ts';
-import { type ConnectionQuery, useConnections } from './read.ts';
+import { type ConnectionQuery, stateOf, useConnections } from './read.ts';
 import { GroupsTable } from './table.tsx';
 import { missingText, totalText } from './words.ts';
 
@@ -17,13 +17,12 @@ interface ConnectedCardProps {
 export function ConnectedCard({ of }: ConnectedCardProps) {
   const scope = useContext(ScopeContext);
   const reading = useConnections({ ...of, limit: maxGroups });
-  const { node, ...filters } = of;
   const page = (scope?.paths ?? paths.operator).connections;
   const without = of.user ? 'User' : of.address ? 'Address' : 'Server';
   return (
     <Card
       title="Connected now"
-      actions={node === undefined && <Link href={addressOf(page, filters)}>All connections</Link>}
+      actions={<Link href={addressOf(page, stateOf({ ...of }))}>All connections</Link>}
     >
       <Loaded of={reading} what="who is connected">
         {({ connections, rest, total, missing }) => (

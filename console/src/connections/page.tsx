@@ -29,6 +29,7 @@ import {
   type ConnectionQuery,
   type OpenConnections,
   readConnections,
+  stateOf,
   useConnections,
 } from './read.ts';
 import { credentialsText, GroupsTable, SumsTable } from './table.tsx';
@@ -40,8 +41,10 @@ type By = keyof typeof headings;
 const rowsAtFirst = 100;
 /** As many as the server lists. */
 const maxRows = 1000;
-const noFilters = { account: '', user: '', server: '' };
+const noFilters = { account: '', user: '', server: '', node: '' };
 type Filters = typeof noFilters;
+/** An account has no filter by these. */
+const ofOperators = { account: '', node: '' };
 
 interface ConnectionsProps {
   /** The filters next to the address. */
@@ -54,21 +57,22 @@ export const ConnectedPage = () => <Connections Fields={AccountFields} />;
 export function Connections({ Fields }: ConnectionsProps) {
   const scope = useContext(ScopeContext);
   const [filters, change] = useAddressStates(noFilters);
-  const [address, setAddress, settled] = useTypedState('address');
+  const [address, setAddress, settledAddress] = useTypedState('address');
+  const [exit, setExit, settledExit] = useTypedState('exit_ip');
   const [byText, setBy] = useAddressState('by');
   const options = waysFor(scope);
   const by = isOneOf(headings, byText) && options.includes(byText) ? byText : undefined;
   const [isPaused, setPaused] = useState(false);
   const [isLong, setLong] = useState(false);
-  const from = settled.trim();
+  const typed = { address: settledAddress.trim(), exit_ip: settledExit.trim() };
   const query: ConnectionQuery = {
-    ...stateOf(scope ? { ...filters, account: '' } : filters),
-    ...(isAddress(from) && { address: from }),
+    ...stateOf(scope ? { ...filters, ...ofOperators } : filters),
+    ...(isAddress(typed.address) && { address: typed.address }),
+    ...(isAddress(typed.exit_ip) && { exit_ip: typed.exit_ip }),
     ...(by && { by }),
     limit: isLong ? maxRows : rowsAtFirst,
   };
   const reading = useConnections(query, isPaused);
-  const isFiltered = isAddress(from) || Object.values(filters).some(Boolean);
   const own = scope && !scope.flags.admin;
   return (
     <Page
@@ -96,7 +100,7 @@ export function Connections({ Fields }: ConnectionsProps) {
         <Views />
         <div class="list-head">
           <FilterBar
-            values={Object.values(filters)}
+            values={[...Object.values(filters), exit]}
             first={
               <SearchField
                 label="Address"
@@ -108,9 +112,16 @@ export function Connections({ Fields }: ConnectionsProps) {
             }
           >
             <Fields {...{ filters, change }} />
+            <SearchField
+              label="Exit IP"
+              name="exit_ip"
+              placeholder="198.51.100.7"
+              value={exit}
+              onInput={setExit}
+            />
           </FilterBar>
         </div>
-        {from !== '' && !isAddress(from) && (
+        {Object.values(typed).some((text) => text !== '' && !isAddress(text)) && (
           <p class="note" role="status">
             Enter a whole IP address to filter by it.
           </p>
@@ -120,7 +131,7 @@ export function Connections({ Fields }: ConnectionsProps) {
             <Shown
               of={shown}
               isOld={reading.isPlaceholderData}
-              {...{ query, by, scope, isFiltered }}
+              {...{ query, by, scope }}
               onMore={isLong ? undefined : () => setLong(true)}
             />
           )}
@@ -178,17 +189,17 @@ interface ShownProps {
   query: ConnectionQuery;
   by: By | undefined;
   scope: Scope | undefined;
-  isFiltered: boolean;
   /** Lists more of them, if there are more. */
   onMore: (() => void) | undefined;
 }
 
-function Shown({ of, isOld, query, by, scope, isFiltered, onMore }: ShownProps) {
+function Shown({ of, isOld, query, by, scope, onMore }: ShownProps) {
   const [columns, setColumns] = useAddressState('columns');
   const [path] = usePath();
   const { connections, sums, rest, total, missing } = of;
   const choice = { text: columns, set: setColumns };
   const { by: _by, limit: _limit, ...filters } = query;
+  const isFiltered = Object.keys(filters).length > 0;
   return (
     <div class="paged-table" aria-busy={isOld}>
       <div class="row">
@@ -211,7 +222,7 @@ function Shown({ of, isOld, query, by, scope, isFiltered, onMore }: ShownProps) 
           rows={sums}
           heading={headings[by]}
           linkTo={(of) =>
-            addressOf(path, stateOf({ ...filters, ...of, ...(scope && { account: '' }) }))
+            addressOf(path, stateOf({ ...filters, ...of, ...(scope && ofOperators) }))
           }
         />
       ) : (
@@ -229,12 +240,6 @@ function Shown({ of, isOld, query, by, scope, isFiltered, onMore }: ShownProps) 
     </div>
   );
 }
-
-/** The filters that are set, for the address. */
-const stateOf = (filters: ConnectionQuery): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(filters).flatMap(([name, value]) => (value ? [[name, String(value)]] : [])),
-  );
 
 /** The connections one by one, whatever they are summed by on the page. */
 async function readToSave(scope: Scope | undefined, filters: ConnectionQuery, stop: AbortSignal) {

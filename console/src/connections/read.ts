@@ -12,6 +12,12 @@ export type ConnectionSum = NonNullable<OpenConnections['sums']>[number];
 export type ConnectionQuery = NonNullable<Given<'admin_open_connections'>['query']>;
 type QueryInAccount = NonNullable<Given<'console_list_connections'>['query']>;
 
+/** The filters that are set, for the page's address. */
+export const stateOf = (filters: Record<string, string | number | undefined>) =>
+  Object.fromEntries(
+    Object.entries(filters).flatMap(([name, value]) => (value ? [[name, String(value)]] : [])),
+  );
+
 /** As often as nodes repeat their answers. */
 const everyMs = 3_000;
 

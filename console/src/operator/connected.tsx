@@ -4,11 +4,12 @@ import { type ConnectionFieldsProps, Connections, ServerFilter } from '../connec
 import { UserFilter } from '../forms/suggest_user.tsx';
 import { useServerChoices } from './server_choices.ts';
 import { SuggestAccount } from './suggest_account.tsx';
+import { SuggestNode } from './suggest_node.tsx';
 
 export const NetworkConnectedPage = () => <Connections Fields={Fields} />;
 
 function Fields({ filters, change }: ConnectionFieldsProps) {
-  const { account, user } = filters;
+  const { account, user, node } = filters;
   return (
     <>
       <SuggestAccount value={account} onInput={(account) => change({ account, user: '' })} />
@@ -18,6 +19,7 @@ function Fields({ filters, change }: ConnectionFieldsProps) {
         </ScopeContext.Provider>
       )}
       <ServerFilter {...{ filters, change }} useChoices={useServerChoices} />
+      <SuggestNode value={node} onInput={(node) => change({ node })} />
     </>
   );
 }
