@@ -34,7 +34,7 @@ export const maxGroups = 1000;
 /** A turn of the event loop looks at this many: others wait for it meanwhile. */
 const lookedAtTogether = 2000;
 
-/** All groups of these connections. They may open and close meanwhile. */
+/** All groups of these connections, the largest first. They may open and close meanwhile. */
 export async function groupConnections(open: Iterable<OpenConnection>): Promise<ConnectionGroup[]> {
   const groups = new Map<string, ConnectionGroup>();
   let looked = 0;
@@ -48,24 +48,32 @@ export async function groupConnections(open: Iterable<OpenConnection>): Promise<
     if (group) add(group, connection);
     else groups.set(key, groupOf(connection));
   }
-  return [...groups.values()];
+  // Once for all watches: sorting takes longer than finding those of one.
+  return [...groups.values()].sort(
+    (a, b) => b.connections - a.connections || b.up + b.down - a.up - a.down,
+  );
 }
 
-/** The largest of the groups that a filter lets through: those with the most connections. */
+/** The first of the sorted groups that a filter lets through, and the sum of the others. */
 export function largestGroups(
-  groups: readonly ConnectionGroup[],
+  sorted: readonly ConnectionGroup[],
   filter: ConnectionFilter,
 ): LargestGroups {
   const wanted = Object.entries(filter) as Array<[keyof ConnectionFilter, number | string]>;
-  const matching = groups.filter((group) => wanted.every(([name, value]) => group[name] === value));
-  matching.sort((a, b) => b.connections - a.connections || b.up + b.down - a.up - a.down);
-  const rest = { groups: Math.max(0, matching.length - maxGroups), connections: 0, up: 0, down: 0 };
-  for (const { connections, up, down } of matching.slice(maxGroups)) {
-    rest.connections += connections;
-    rest.up += up;
-    rest.down += down;
+  const groups: ConnectionGroup[] = [];
+  const rest = { groups: 0, connections: 0, up: 0, down: 0 };
+  for (const group of sorted) {
+    if (!wanted.every(([name, value]) => group[name] === value)) continue;
+    if (groups.length < maxGroups) {
+      groups.push(group);
+      continue;
+    }
+    rest.groups += 1;
+    rest.connections += group.connections;
+    rest.up += group.up;
+    rest.down += group.down;
   }
-  return { groups: matching.slice(0, maxGroups), rest };
+  return { groups, rest };
 }
 
 function groupOf(connection: OpenConnection): ConnectionGroup {

@@ -8,6 +8,8 @@ const listed = { by: 'authlist', account: 1, user: 2, entry: 9, ip: '192.0.2.1' 
 const claims = { account: 1, user: 2, token_version: 1, expiry: 2_000_000_000 };
 const token = { by: 'token', kid: 'k1', ...claims } as const;
 
+const ipv6Exit = '2001:db8:eeee:eeee:eeee:eeee:eeee:eeee';
+
 const open = (change: Partial<OpenConnection> = {}): OpenConnection => ({
   ...{ service: 'proxy', authority: listed, address: '192.0.2.1', exit_ip: '198.51.100.1' },
   ...{ since: 100, last_byte_at: 200, up: 10, down: 1000 },
@@ -65,6 +67,41 @@ test('of 20,000 connections in 2,000 groups the 1,000 largest are named, and the
   const isNamed = new Set(largest);
   const unnamed = groups.filter((group) => !isNamed.has(group));
   expect(unnamed.every(({ connections }) => connections <= smallest)).toBe(true);
+});
+
+test('100,000 connections in 10,000 groups are looked at 2,000 in a turn, and answered in what the control plane accepts', async () => {
+  let turns = 0;
+  const longestTurns: number[] = [0];
+  // The longest values that a connection can have.
+  const names = { account: 2 ** 40, user: 2 ** 40, entry: 2 ** 40, ip: '192.0.2.1' };
+  function* all() {
+    for (let at = 0; at < 100_000; at += 1) {
+      longestTurns[turns] = (longestTurns[turns] ?? 0) + 1;
+      const group = (at % 10_000).toString(16).padStart(4, '0');
+      const authority = {
+        by: (['authlist', 'token', 'vpn'] as const)[((at / 1e4) % 3) | 0],
+        ...names,
+      };
+      yield open({
+        ...{ service: `vpn-${'x'.repeat(28)}`, authority: authority as typeof listed },
+        ...{ address: `2001:db8:ffff:ffff:ffff:ffff:ffff:${group}`, exit_ip: ipv6Exit },
+        ...{ since: 4e9, last_byte_at: 4e9, up: 1e14, down: 1e14 },
+      });
+    }
+  }
+  let isGrouping = true;
+  const next = () => {
+    turns += 1;
+    if (isGrouping) setImmediate(next);
+  };
+  setImmediate(next);
+  const groups = await groupConnections(all());
+  isGrouping = false;
+  expect(groups).toHaveLength(10_000);
+  expect(Math.max(...longestTurns.filter(Boolean))).toBeLessThanOrEqual(2000);
+  const answer = largestGroups(groups, {});
+  expect(answer.rest).toMatchObject({ groups: 9000, connections: 90_000 });
+  expect(JSON.stringify({ watch: 2 ** 40, ...answer }).length).toBeLessThan(512 * 1024);
 });
 
 test('connections that open and close while they are read do no harm', async () => {
