@@ -145,6 +145,8 @@ export interface AccountUserChanges {
     /** May administer the account. */
     admin?: boolean;
   };
+  /** Limits; those left out stay as they are. A null ends one; null in place of all ends them all. */
+  limits?: UserLimitChanges | null;
 }
 
 export interface AccountUsersChanges {
@@ -575,6 +577,8 @@ export interface ConsoleUserChanges {
     /** May administer the account. */
     admin?: boolean;
   };
+  /** Limits; those left out stay as they are. A null ends one; null in place of all ends them all. */
+  limits?: UserLimitChanges | null;
   /** Your password: needed to make somebody an active admin. */
   password?: string;
 }
@@ -1091,6 +1095,8 @@ export interface ManifestSettings {
         /** May administer the account. */
         admin?: boolean;
       };
+      /** Limits; those left out stay as they are. A null ends one; null in place of all ends them all. */
+      limits?: UserLimitChanges | null;
       /** Whether the user is enabled; a new user is by default. */
       active?: boolean;
     }[];
@@ -1310,6 +1316,8 @@ export interface NewAccountUser {
     /** May administer the account. */
     admin?: boolean;
   };
+  /** Limits; those left out stay as they are. A null ends one; null in place of all ends them all. */
+  limits?: UserLimitChanges | null;
 }
 
 export interface NewConsoleProxyToken {
@@ -2188,6 +2196,45 @@ export interface UsageReport {
   total: number;
 }
 
+export interface UserLimitChanges {
+  /** Bytes in a billing period; null: as the contract says. */
+  limit_bytes?: number | null;
+  /** What happens when these bytes are used up: nodes refuse the user until the next billing period, or the user only needs attention. */
+  on_limit?: 'refuse' | 'notify';
+  /** Connections at once, in the whole network; null: no limit. */
+  max_connections?: number | null;
+  /** Source addresses within `address_seconds`, an IPv6 address counted as its /64; null: no limit. */
+  max_addresses?: number | null;
+  /** How long a source address counts after its last connection. */
+  address_seconds?: number;
+  /** When the access to proxies and VPN ends; null: never. */
+  active_until?: number | null;
+  /** The services that the user may use; null: all. */
+  services?: ('proxy' | 'vpn-ikev2' | 'vpn-ikev1' | 'vpn-l2tp')[] | null;
+  /** The servers that the user may use; null: all. One that was removed from the network is not shown. */
+  servers?: string[] | null;
+}
+
+/** Limits of the user, next to those of the contract. */
+export interface UserLimits {
+  /** Bytes in a billing period; null: as the contract says. */
+  limit_bytes: number | null;
+  /** What happens when these bytes are used up: nodes refuse the user until the next billing period, or the user only needs attention. */
+  on_limit: 'refuse' | 'notify';
+  /** Connections at once, in the whole network; null: no limit. */
+  max_connections: number | null;
+  /** Source addresses within `address_seconds`, an IPv6 address counted as its /64; null: no limit. */
+  max_addresses: number | null;
+  /** How long a source address counts after its last connection. */
+  address_seconds: number;
+  /** When the access to proxies and VPN ends; null: never. */
+  active_until: number | null;
+  /** The services that the user may use; null: all. */
+  services: ('proxy' | 'vpn-ikev2' | 'vpn-ikev1' | 'vpn-l2tp')[] | null;
+  /** The servers that the user may use; null: all. One that was removed from the network is not shown. */
+  servers: string[] | null;
+}
+
 export interface UserSigningIn {
   /** Numeric user id. */
   id: number;
@@ -2208,6 +2255,7 @@ export interface UserSigningIn {
   };
   /** Increasing it invalidates all earlier tokens of that user. */
   token_version: number;
+  limits: UserLimits;
   sign_in: SignInFacts;
 }
 

@@ -71,7 +71,36 @@ function changes(
 const onOff = (what: string) => (value: unknown) =>
   value ? `switched ${what} on` : `switched ${what} off`;
 
-function userChange({ target, was, is }: Deed): string {
+const listed = (value: unknown) => (Array.isArray(value) ? value.join(', ') : text(value));
+
+/** The limits of a user: how each is called, and its value in words. */
+const limitPhrases = ({ time, bytes, duration }: ValueWords) =>
+  ({
+    limit_bytes: ['bytes in a billing period', (value) => bytes(number(value))],
+    on_limit: ['the action over these', text],
+    max_connections: ['connections at once', text],
+    max_addresses: ['source addresses at once', text],
+    address_seconds: ['how long an address counts', (value) => duration(number(value))],
+    active_until: ['the end', (value) => time(number(value))],
+    services: ['services', listed],
+    servers: ['servers', listed],
+  }) as Record<string, [name: string, shown: (value: unknown) => string]>;
+
+/** "changed the limits of bob: connections at once none → 3". */
+function limitChange({ target, was, is }: Deed, words: ValueWords): string[] {
+  const parts = Object.entries(limitPhrases(words)).flatMap(([field, [what, shown]]) => {
+    // These two belong to a limit: the record of a user without any lacks them.
+    const isDetail = field === 'on_limit' || field === 'address_seconds';
+    if (isDetail && !(field in was && field in is)) return [];
+    const values = [was[field] ?? null, is[field] ?? null];
+    const [from, to] = values.map((value) => (value === null ? 'none' : shown(value)));
+    return from === to ? [] : `${what} ${from} → ${to}`;
+  });
+  return parts.length === 0 ? [] : [`changed the limits of ${name(target)}: ${parts.join('; ')}`];
+}
+
+function userChange(deed: Deed, words: ValueWords): string {
+  const { target, was, is } = deed;
   const flags = alike(permissions(was), permissions(is))
     ? []
     : [`set the permissions of ${name(target)} to ${permissions(is).join(', ') || 'none'}`];
@@ -81,7 +110,10 @@ function userChange({ target, was, is }: Deed): string {
   const shown = alike(was.display_name, is.display_name)
     ? []
     : [`renamed ${name(target)} to “${text(is.display_name)}”`];
-  return [...active, ...flags, ...shown].join(', and ') || `changed the user ${name(target)}`;
+  const limits = limitChange(deed, words);
+  return (
+    [...active, ...flags, ...shown, ...limits].join(', and ') || `changed the user ${name(target)}`
+  );
 }
 
 /** "the limit 5 TB → 6 TB" */
@@ -151,7 +183,7 @@ function sentencesIn(words: ValueWords): Sentences {
 
     'user.create': ({ target, is }) =>
       `added the user ${name(target)}, permissions: ${permissions(is).join(', ') || 'none'}`,
-    'user.change': userChange,
+    'user.change': (deed) => userChange(deed, words),
     'user.raise_token_version': ({ target }) => `ended all proxy access tokens of ${name(target)}`,
     'user.erase': ({ target }) => `erased the person whose record is now named ${name(target)}`,
     'user.invite': ({ target, is }) => `made an invitation for ${name(target)}${until(is)}`,

@@ -36,6 +36,7 @@ import { savedViews } from './migrations/0038_saved_views.ts';
 import { fillUsageSums, usageSums, usageSumsFilled } from './migrations/0039_usage_sums.ts';
 import { connectionWatches } from './migrations/0041_connection_watches.ts';
 import { refusals } from './migrations/0042_refusals.ts';
+import { userLimits } from './migrations/0043_user_limits.ts';
 
 interface Migration {
   id: number;
@@ -91,6 +92,7 @@ const migrations: Migration[] = [
   },
   { id: 41, name: 'connection_watches', statements: connectionWatches },
   { id: 42, name: 'refusals', statements: refusals },
+  { id: 43, name: 'user_limits', statements: userLimits },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;

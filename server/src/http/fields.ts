@@ -142,17 +142,20 @@ export function schemaError(faults: readonly SchemaFault[], where: string): ApiE
 
 /**
  * Of a value of several kinds (`anyOf`) that fits none: the fault by the kind whose type it has, or
- * one that names all types.
+ * one that names all types. Such a value may be inside of another one.
  */
 function mainFault(faults: readonly SchemaFault[]): SchemaFault {
   const first = faults[0] as SchemaFault;
-  const union = faults.find(({ keyword }) => keyword === 'anyOf');
+  const unions = faults.filter(({ keyword }) => keyword === 'anyOf');
+  const isIn = (inner: SchemaFault, outer: SchemaFault) =>
+    inner.instancePath.startsWith(`${outer.instancePath}/`);
+  const union = unions.find((outer) => !unions.some((inner) => isIn(inner, outer)));
   if (!union) return first;
   const isOfType = ({ keyword, instancePath }: SchemaFault) =>
     keyword === 'type' && instancePath === union.instancePath;
   const types = faults.filter(isOfType).map(({ params }) => String(params.type));
-  const other = faults.find((fault) => fault !== union && !isOfType(fault));
-  return other ?? { ...first, params: { type: types.join(' or ') } };
+  const other = faults.find((fault) => fault !== union && !isOfType(fault) && !isIn(union, fault));
+  return other ?? { ...union, keyword: 'type', params: { type: types.join(' or ') } };
 }
 
 function faultSentence(

@@ -17,6 +17,7 @@ import {
   closedRecords,
   goneRecord,
   isLong,
+  isSameEverywhere,
   justGone,
   mayRevoke,
   type NodeRecord,
@@ -338,9 +339,6 @@ export class Feed {
     servers: Concerned[],
     rows: CurrentRows | undefined,
   ): Promise<void> {
-    // Users and addresses are the same for every server, so they are read once.
-    const sharedKind =
-      change.kind === 'user' || change.kind === 'authlist' || change.kind === 'authlist_cleared';
     let shared: NodeRecord[] | undefined;
     for (const { server_id, has_left } of servers) {
       const streams = this.#streams.get(server_id);
@@ -353,8 +351,7 @@ export class Feed {
         : has_left
           ? [goneRecord(change.account_id)]
           : (shared ?? (await this.#records(change, server_id, rows)));
-      // That the account has left meanwhile concerns only that server.
-      if (sharedKind && records[0]?.kind === change.kind) shared = records;
+      if (records[0] && isSameEverywhere(records[0])) shared = records;
       for (const stream of streams) {
         if (stream.catchingUp) {
           stream.missed = true;

@@ -12,7 +12,7 @@ import { publicKeys } from '../keys/signing_keys.ts';
 import { type OverrideRow, overridesOfAccount } from '../overrides/overrides.ts';
 import { listPortSchemes } from '../port_schemes/port_schemes.ts';
 import { exitIpsOfServer, findServer, portSchemesOf, servicesOf } from '../servers/servers.ts';
-import { type User, userSlices } from '../users/users.ts';
+import { hasLimits, mayUseServer, servicesOfUser, type User, userSlices } from '../users/users.ts';
 import { storedJson } from '../values/stored_json.ts';
 import { type CurrentRows, readCurrentRows } from './current_rows.ts';
 import { findQuestion, type LoginQuestion, type Question } from './questions.ts';
@@ -93,13 +93,29 @@ async function contractValue(db: Reader, account: Account, server_over_limit: nu
   };
 }
 
-function userRecord(user: User): NodeRecord {
+/** A user as a server needs one. Without limits the record has no member for them. */
+function userRecord(user: User, server_id: number): NodeRecord {
   const { account_id, id, name, active, proxy, token_version } = user;
+  const limits = hasLimits(user) ? { limits: limitsOn(user, server_id) } : {};
   return {
     kind: 'user',
     account: account_id,
     id,
-    value: { name, active: active === 1, proxy: proxy === 1, token_version },
+    value: { name, active: active === 1, proxy: proxy === 1, token_version, ...limits },
+  };
+}
+
+/** The limits that a node enforces; members of those that the user does not have are left out. */
+function limitsOn(user: User, server_id: number) {
+  const { max_connections, max_addresses, address_seconds, active_until } = user;
+  const services = servicesOfUser(user);
+  return {
+    ...(max_connections === null ? {} : { connections: max_connections }),
+    ...(max_addresses === null ? {} : { addresses: max_addresses, address_seconds }),
+    ...(active_until === null ? {} : { until: active_until }),
+    ...(services === null ? {} : { services }),
+    ...(mayUseServer(user, server_id) ? {} : { not_here: true }),
+    ...(user.over_limit === 1 && user.on_limit === 'refuse' ? { over: true } : {}),
   };
 }
 
@@ -151,7 +167,9 @@ export async function* accountRecords(
   server_id: number,
 ): AsyncGenerator<NodeRecord> {
   yield await contractRecord(db, account_id, server_id);
-  for await (const { users } of userSlices(db, account_id)) yield* users.map(userRecord);
+  for await (const { users } of userSlices(db, account_id)) {
+    yield* users.map((user) => userRecord(user, server_id));
+  }
   yield* authlistRecords(db, account_id);
   yield* overrideRecords(db, account_id, server_id);
 }
@@ -190,7 +208,7 @@ export async function recordsOfChange(
   const none: NodeRecord = { kind, account, id, value: null };
   if (kind === 'user') {
     const user = rows.user(account, id);
-    return [user ? userRecord(user) : none];
+    return [user ? userRecord(user, server_id) : none];
   }
   if (kind === 'authlist') {
     const row = rows.authlist(account, id);
@@ -268,6 +286,15 @@ export function closedRecords({
   }
   if (id === null || kind === 'contract' || kind === 'account') return [goneRecord(account)];
   return [{ kind, account, id, value: null }];
+}
+
+/**
+ * Whether a change shows as this record on every server, so that it is read once: limits of a user
+ * may differ, and that an account has left a server concerns that one only.
+ */
+export function isSameEverywhere({ kind, value }: NodeRecord): boolean {
+  if (kind === 'user') return (value as { limits?: unknown } | null)?.limits === undefined;
+  return kind === 'authlist' || kind === 'authlist_cleared';
 }
 
 /** Whether records may revoke access; these are sent before a stream's long changes. */

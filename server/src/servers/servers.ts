@@ -61,6 +61,7 @@ export {
   releaseHostname,
   schemesInUse,
   schemeUses,
+  serverNames,
   serversOnScheme,
   setAppliedRevision,
   setPortSchemes,

@@ -54,6 +54,20 @@ export function findServer(db: Reader, id: number): Promise<ServerRow | undefine
   return db.one('select * from servers where id = $1', [id]);
 }
 
+/** The names of these servers. */
+export async function serverNames(
+  db: Reader,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, string>> {
+  if (ids.length === 0) return new Map();
+  const { sql, ids: values } = idCondition('id', ids);
+  const rows = await db.all<Pick<ServerRow, 'id' | 'name'>>(
+    `select id, name from servers where ${sql}`,
+    values,
+  );
+  return new Map(rows.map(({ id, name }) => [id, name]));
+}
+
 /** False when the name or the hostname is taken. */
 export function insertServer(tx: Transaction, row: ServerRow): Promise<boolean> {
   const place = ['title', 'city', 'country', 'latitude', 'longitude'] as const;

@@ -5,7 +5,21 @@ import { type Key, listOfKeys } from '../db/one_of.ts';
 import { insertRow, updateRow } from '../db/rows.ts';
 import { type Ids, slice } from '../db/slices.ts';
 
-export interface UserRow {
+/** The limits of a user (`limits.ts`); null: no limit. */
+export interface LimitColumns {
+  limit_bytes: number | null;
+  on_limit: 'refuse' | 'notify';
+  max_connections: number | null;
+  max_addresses: number | null;
+  address_seconds: number;
+  active_until: number | null;
+  /** JSON: array of names. */
+  services: string | null;
+  /** JSON: array of ids. */
+  server_ids: string | null;
+}
+
+export interface UserRow extends LimitColumns {
   account_id: number;
   id: number;
   name: string;
@@ -15,6 +29,10 @@ export interface UserRow {
   billing: number;
   admin: number;
   token_version: number;
+  /** Whether the bytes of a billing period are used up. */
+  over_limit: number;
+  /** When to evaluate `over_limit` again: the end of that period; 0 while it is not over. */
+  over_until: number;
 }
 
 const changeable = [
@@ -24,6 +42,16 @@ const changeable = [
   'billing',
   'admin',
   'token_version',
+  'limit_bytes',
+  'on_limit',
+  'max_connections',
+  'max_addresses',
+  'address_seconds',
+  'active_until',
+  'services',
+  'server_ids',
+  'over_limit',
+  'over_until',
 ] as const;
 
 export function listUsers(db: Reader, account_id: number): Promise<UserRow[]> {

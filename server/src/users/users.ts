@@ -1,7 +1,8 @@
 // Users of a contract: their flags, their token_version, and the proxy access tokens made for them.
 //
-// A user is { id, name, display_name, active, proxy, billing, admin, token_version }, and is never
-// deleted, only made inactive, or erased: then a pseudonym replaces the name. Verbs: list, find,
+// A user is { id, name, display_name, active, proxy, billing, admin, token_version } with limits
+// (limits.ts), and is never deleted, only made inactive, or erased: then a pseudonym replaces the
+// name. Verbs: list, find,
 // require, create, change, raise token_version (ends all earlier proxy tokens), disable and rename
 // (to erase), create proxy token.
 import type { Account } from '../accounts/accounts.ts';
@@ -13,9 +14,18 @@ import { conflict, notFound } from '../errors.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import { keyToSign } from '../keys/signing_keys.ts';
 import { visibleText } from '../values/texts.ts';
+import { changedLimits, hasLimits, type LimitChanges, limitsOfUsers, noLimits } from './limits.ts';
 import * as store from './store.ts';
 
 export type User = store.UserRow;
+export {
+  hasLimits,
+  type LimitChanges,
+  limitsOfUsers,
+  mayUseServer,
+  servicesOfUser,
+  userServices,
+} from './limits.ts';
 export {
   existingUsers,
   findUserInGroup,
@@ -36,12 +46,15 @@ export interface NewUser {
   name: string;
   display_name?: string | undefined;
   flags?: Partial<Flags> | undefined;
+  limits?: LimitChanges | null | undefined;
 }
 
 export interface UserChanges {
   display_name?: string | undefined;
   active?: boolean | undefined;
   flags?: Partial<Flags> | undefined;
+  /** Limits that are left out stay as they are; null ends all. */
+  limits?: LimitChanges | null | undefined;
 }
 
 /** True for a user whose connections the proxy network accepts. */
@@ -91,7 +104,8 @@ export async function requireUsers(
 }
 
 /**
- * Creates an active user. Errors: 409 when the account has one of that name, or `maxUsers` users.
+ * Creates an active user. Errors: 409 when the account has one of that name, or `maxUsers` users,
+ * or for a limit to a server that does not exist.
  */
 export async function createUser(
   tx: Transaction,
@@ -117,6 +131,9 @@ export async function createUser(
     billing: body.flags?.billing ? 1 : 0,
     admin: body.flags?.admin ? 1 : 0,
     token_version: 1,
+    ...(await changedLimits(tx, noLimits, body.limits ?? null)),
+    over_limit: 0,
+    over_until: 0,
   };
   if (!(await store.insert(tx, user))) {
     throw conflict(`the account has a user named ${JSON.stringify(body.name)} already.`, {
@@ -129,9 +146,17 @@ export async function createUser(
     account_id: account.id,
     action: 'user.create',
     target: user.name,
-    after: user,
+    after: await audited(tx, user),
   });
   return user;
+}
+
+/** A user as the audit log shows one: with limits only where there are some. */
+async function audited(tx: Transaction, user: store.UserRow) {
+  const { account_id, id, name, display_name, active, proxy, billing, admin, token_version } = user;
+  const record = { account_id, id, name, display_name, active, proxy, billing, admin };
+  const limits = hasLimits(user) ? (await limitsOfUsers(tx, [user]))(user) : {};
+  return { ...record, token_version, ...limits };
 }
 
 const isActiveAdmin = ({ active, admin }: store.UserRow) => active === 1 && admin === 1;
@@ -163,7 +188,8 @@ export async function requireOtherAdmin(
 
 /**
  * Changes a user; users are never deleted, only made inactive. `revokeSessions` then ends the
- * user's access to the console, which this module does not know.
+ * user's access to the console, which this module does not know. Errors: 409 for a limit to a
+ * server that does not exist.
  */
 export async function changeUser(
   tx: Transaction,
@@ -184,6 +210,7 @@ export async function changeUser(
     proxy: flag(changes.flags?.proxy, user.proxy),
     billing: flag(changes.flags?.billing, user.billing),
     admin: flag(changes.flags?.admin, user.admin),
+    ...(changes.limits === undefined ? {} : await changedLimits(tx, user, changes.limits)),
   };
   await store.update(tx, after);
   if (user.active && !after.active) await revokeSessions?.(tx, after);
@@ -192,8 +219,8 @@ export async function changeUser(
     account_id: user.account_id,
     action: 'user.change',
     target: user.name,
-    before: user,
-    after,
+    before: await audited(tx, user),
+    after: await audited(tx, after),
   });
   return after;
 }

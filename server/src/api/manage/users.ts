@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
 import type { Reader, Transaction } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
-import { Integer, Name, Named, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { Integer, Name, Named, OneOf, orNull, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
 import {
@@ -17,12 +17,14 @@ import {
 import {
   changeUser,
   createUser,
+  limitsOfUsers,
   makeAdmin,
   raiseTokenVersion,
   requireOtherAdmin,
   requireUserNamed,
   type User,
   type UserChanges,
+  userServices,
   userSlices,
 } from '../../users/users.ts';
 import { flagFields, presentUser, UserRecord } from '../account/users.ts';
@@ -32,10 +34,56 @@ import type { Mount } from './mount.ts';
 import { type Audience, requireSelf, type Scope } from './scope.ts';
 import { GivenPassword, passwordErrors } from './sign_in_fields.ts';
 
+const limitFields = {
+  limit_bytes: orNull(Integer('Bytes.'), 'Bytes in a billing period; null: as the contract says.'),
+  on_limit: OneOf(
+    ['refuse', 'notify'],
+    'What happens when these bytes are used up: nodes refuse the user until the next billing period, or the user only needs attention.',
+  ),
+  max_connections: orNull(
+    Integer('Connections.', 1, 1_000_000),
+    'Connections at once, in the whole network; null: no limit.',
+  ),
+  max_addresses: orNull(
+    Integer('Addresses.', 1, 1000),
+    'Source addresses within `address_seconds`, an IPv6 address counted as its /64; null: no limit.',
+  ),
+  address_seconds: Integer('How long a source address counts after its last connection.', 60, 600),
+  active_until: orNull(
+    Timestamp('Epoch seconds.', 1),
+    'When the access to proxies and VPN ends; null: never.',
+  ),
+  services: orNull(
+    Type.Array(OneOf([...userServices], 'A service; proxy: over TLS, too.'), {
+      minItems: 1,
+      uniqueItems: true,
+    }),
+    'The services that the user may use; null: all.',
+  ),
+  servers: orNull(
+    Type.Array(Type.String({ description: 'Server short name.' }), {
+      minItems: 1,
+      maxItems: 1000,
+      uniqueItems: true,
+    }),
+    'The servers that the user may use; null: all. One that was removed from the network is not shown.',
+  ),
+};
+const Limits = Named(
+  'UserLimits',
+  limitFields,
+  'Limits of the user, next to those of the contract.',
+);
+const LimitChanges = orNull(
+  Named('UserLimitChanges', Type.Partial(Type.Object(limitFields)).properties),
+  'Limits; those left out stay as they are. A null ends one; null in place of all ends them all.',
+);
+
 const Moment = (description: string) =>
   Type.Union([Timestamp('Epoch seconds.'), Type.Null()], { description });
 const UserSigningIn = Named('UserSigningIn', {
   ...UserRecord.properties,
+  limits: Limits,
   sign_in: Named(
     'SignInFacts',
     {
@@ -68,6 +116,7 @@ export const NewUser = Named('NewAccountUser', {
   name: Name('Username the user authenticates with; it stays.'),
   display_name: Type.Optional(DisplayName),
   flags: Type.Optional(Flags),
+  limits: Type.Optional(LimitChanges),
 });
 export const UserRights = {
   active: Type.Optional(Type.Boolean({ description: 'Whether the user is enabled.' })),
@@ -76,6 +125,7 @@ export const UserRights = {
 const Changes = Named('AccountUserChanges', {
   display_name: Type.Optional(DisplayName),
   ...UserRights,
+  limits: Type.Optional(LimitChanges),
 });
 const ConfirmedChanges = Named('ConsoleUserChanges', {
   ...Changes.properties,
@@ -122,8 +172,15 @@ export function userRoutes(mount: Mount): void {
     return userOf(ctx.db, scope, names);
   };
   const present = async (db: Reader, users: readonly User[]) => {
-    const factsOf = await signInFacts(db, users, ctx.clock.now());
-    return users.map((user) => ({ ...presentUser(user), sign_in: factsOf(user) }));
+    const [factsOf, limitsOf] = await Promise.all([
+      signInFacts(db, users, ctx.clock.now()),
+      limitsOfUsers(db, users),
+    ]);
+    return users.map((user) => ({
+      ...presentUser(user),
+      limits: limitsOf(user),
+      sign_in: factsOf(user),
+    }));
   };
   const presentOne = async (user: User) => (await present(ctx.db, [user]))[0];
 
