@@ -32,6 +32,7 @@ import { rulesOf, startEngine } from './start_engine.ts';
 import { newestGeneration } from './store/generations.ts';
 import { Store } from './store/store.ts';
 import { Journal } from './usage/journal.ts';
+import type { UsageRow } from './usage/journal_state.ts';
 import { LastUsedReporter } from './usage/last_used_reporter.ts';
 import { Limits } from './usage/limits.ts';
 import { Meter } from './usage/meter.ts';
@@ -112,7 +113,8 @@ class Agent implements Running {
   #certificate: RenewedCertificate | undefined;
   #trust: CertificateTrust | undefined;
   #lastUsed: LastUsedReporter | undefined;
-  #limits: Limits | undefined;
+  /** Of accounts, and of users. */
+  #limits: { accounts: Limits; users: Limits } | undefined;
   #usage: { journal: Journal; meter: Meter; sender: Sender } | undefined;
   readonly #following = Promise.withResolvers<void>();
   readonly following = this.#following.promise;
@@ -174,7 +176,10 @@ class Agent implements Running {
         explain: (request) => engine.explain(request),
         checkExit: (ip) => health.checkNow(ip),
       },
-      onContract: (account) => this.#limits?.forget(account),
+      onPayer: (payer) => {
+        if (payer?.user === undefined) this.#limits?.accounts.forget(payer);
+        if (payer?.user !== undefined || !payer) this.#limits?.users.forget(payer);
+      },
       onRecord: (record) => watches.note(record),
       onFollowing: () => {
         this.#following.resolve();
@@ -287,14 +292,20 @@ class Agent implements Running {
       return answer;
     };
     const { poll_seconds, report_seconds } = this.#config;
-    const limits = new Limits({
-      ...{ journal, clock, log, poll_seconds, report_seconds },
-      end: (account, until) => this.#link?.limit(account, until),
-      report: () => sender.hurry(),
-    });
+    const limitsOf = (of: 'accounts' | 'users') =>
+      new Limits({
+        ...{ of, journal, clock, log, poll_seconds, report_seconds },
+        end: (payer, until) => this.#link?.limit(payer, until),
+        report: () => sender.hurry(),
+      });
+    const [accounts, users] = [limitsOf('accounts'), limitsOf('users')];
+    const limits = {
+      counted: (rows: UsageRow[]) => Math.min(accounts.counted(rows), users.counted(rows)),
+    };
     const meter = new Meter({ engine: { poll }, journal, clock, log, poll_seconds, limits });
-    const sender = new Sender({ journal, control, clock, log, report_seconds, limits });
-    this.#limits = limits;
+    const ofSender = { limits: accounts, user_limits: users };
+    const sender = new Sender({ journal, control, clock, log, report_seconds, ...ofSender });
+    this.#limits = { accounts, users };
     this.#usage = { journal, meter, sender };
     const failing = new AbortController();
     const either = AbortSignal.any([signal, failing.signal]);

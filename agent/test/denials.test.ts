@@ -7,14 +7,15 @@ test('credentials are asked for where others may help, and nowhere else', () => 
   const of = (status: number) => allReasons.filter((reason) => statusOf(reason) === status);
   const helps = ['unknown_address', 'bad_token', 'expired_token', 'old_token_version', 'stale'];
   expect(of(407)).toEqual(helps);
-  expect(of(429)).toEqual(['too_many_connections']);
+  expect(of(429)).toEqual(['too_many_connections', 'too_many_addresses']);
   expect(of(503)).toEqual(['drained', 'not_ready']);
   expect(of(403)).toEqual([
-    ...['inactive_user', 'no_proxy_flag', 'server_not_on_contract', 'wrong_port', 'no_service'],
+    ...['inactive_user', 'no_proxy_flag', 'user_expired', 'not_for_user', 'user_limit_reached'],
+    ...['server_not_on_contract', 'wrong_port', 'no_service'],
     ...['contract_expired', 'contract_suspended', 'over_limit', 'destination_refused'],
     'other_family',
   ]);
-  expect(allReasons).toHaveLength(18);
+  expect(allReasons).toHaveLength(22);
 });
 
 test.each(allReasons)('%s is a word for a header, and a sentence of its own', (reason) => {

@@ -6,7 +6,7 @@ import { newSeed } from '../../test/seed.ts';
 import { probeUser } from '../src/policy/decide.ts';
 import type { ProxyRequest, Rules } from '../src/policy/decision.ts';
 import { Policy } from '../src/policy/policy.ts';
-import type { NodeRecord, ServerValue } from '../src/policy/records.ts';
+import type { NodeRecord, ServerValue, UserLimits } from '../src/policy/records.ts';
 import { createSigningKey, signToken } from './node_records.ts';
 import { type Issued, Oracle, type World } from './oracle.ts';
 
@@ -186,6 +186,18 @@ const contract = (kind: 'contract') =>
       }),
     ),
   });
+/** Often none. */
+const limits: fc.Arbitrary<UserLimits | undefined> = fc.constantFrom<UserLimits | undefined>(
+  ...Array<undefined>(6).fill(undefined),
+  {},
+  { connections: 2, addresses: 1, address_seconds: 60 },
+  { until: noon },
+  { until: noon - 1 },
+  { services: ['proxy'] },
+  { services: ['vpn-ikev2'] },
+  { not_here: true },
+  { over: true },
+);
 const user = fc.constantFrom(...users).chain((id) =>
   fc.record({
     kind: fc.constant('user' as const),
@@ -197,6 +209,7 @@ const user = fc.constantFrom(...users).chain((id) =>
         active: often(80),
         proxy: often(75),
         token_version: fc.constantFrom(1, 1, 2),
+        limits,
       }),
     ),
   }),
@@ -212,6 +225,13 @@ const authlist = fc.record({
       expiry,
     }),
   ),
+});
+/** By the node's own count, so it always comes after the user's record. */
+export const ownCount = fc.record({
+  kind: fc.constant('user_limit_reached' as const),
+  account,
+  id: fc.constantFrom(...users),
+  value: maybeNull(fc.record({ until: expiry })),
 });
 const override = fc.record({
   kind: fc.constant('override' as const),

@@ -115,6 +115,7 @@ class Node {
     const journal = await Journal.open(join(folder, `${++files}.journal`), { log });
     this.#journal = journal;
     const limits = new Limits({
+      of: 'accounts',
       ...{ ...usual, journal, clock, log },
       end: (_, until) => {
         this.ends.push(until);
@@ -221,8 +222,9 @@ describe('an account that was ended ahead', () => {
     const ends: Array<[account: number, until: number]> = [];
     const pending = () => [{ account: 1, user: 1, at: noon, up: journal.rows, down: 0 }];
     const limits = new Limits({
+      of: 'accounts',
       ...{ ...usual, clock: clock.of(), log, journal: { pending } },
-      end: (account, until) => ends.push([account, until]),
+      end: ({ account }, until) => ends.push([account, until]),
       report: () => {},
     });
     limits.answered(pending(), [{ account: 1, left_bytes: 1000, until: never }]);
@@ -270,7 +272,7 @@ describe('an account that was ended ahead', () => {
 
   test('is not ended again by a report from before its contract changed', async () => {
     const { limits, ends, clock, pending } = await ended({ rows: 1000 });
-    limits.forget(1);
+    limits.forget({ account: 1 });
     clock.seconds += 20;
     limits.counted(pending());
     expect(ends).toEqual([[1, noon + 30]]);
@@ -284,4 +286,27 @@ describe('an account that was ended ahead', () => {
     limits.counted(pending());
     expect(ends).toHaveLength(1);
   });
+});
+
+test('a user is ended by the count of that user alone, and no other of the account', () => {
+  const rows = [1, 2].map((user) => ({ account: 1, user, at: noon, up: 600, down: 0 }));
+  const ends: unknown[] = [];
+  let reports = 0;
+  const limits = new Limits({
+    ...{ ...usual, of: 'users', clock: new ModelClock().of(), log },
+    journal: { pending: () => rows },
+    end: (payer, until) => ends.push([payer, until]),
+    report: () => reports++,
+  });
+  // Users are many: one who is new hurries no report.
+  limits.counted(rows);
+  expect([ends, reports]).toEqual([[], 0]);
+  limits.answered(rows, [
+    { account: 1, user: 1, left_bytes: 500, until: never },
+    { account: 1, user: 2, left_bytes: 700, until: never },
+  ]);
+  expect([ends, reports]).toEqual([[[{ account: 1, user: 1 }, noon + 30]], 1]);
+  limits.forget({ account: 1, user: 1 });
+  limits.answered(rows, []);
+  expect(ends).toHaveLength(1);
 });

@@ -514,13 +514,13 @@ describe('a node whose token is refused', () => {
 
 test('an account that reached its limit by our own count is refused until then, or until its contract comes', async () => {
   const { engine, link, control, follow, store, dir } = await scene();
-  link.limit(1, later);
+  link.limit({ account: 1 }, later);
   await follow();
   const reason = () => (engine.connect() as { reason?: string }).reason;
   // Nothing was heard before, and so it was not known how old the policy is.
   expect(reason()).toBeUndefined();
   const { heard_at } = engine.replica.policy;
-  link.limit(1, later);
+  link.limit({ account: 1 }, later);
   await control.until(() => reason() === 'over_limit');
   expect(engine.replica.policy.heard_at).toBe(heard_at);
   await store.compact();
@@ -528,14 +528,32 @@ test('an account that reached its limit by our own count is refused until then, 
   await again.load();
   expect(again.policy.accounts.get(1)?.limit_reached_until).toBe(later);
   again.close();
-  link.limit(1, 0);
+  link.limit({ account: 1 }, 0);
   await control.until(() => reason() === undefined);
-  link.limit(1, systemClock.now() - 1);
+  link.limit({ account: 1 }, systemClock.now() - 1);
   await control.until(() => engine.replica.policy.accounts.get(1)?.limit_reached_until !== 0);
   expect(reason()).toBeUndefined();
-  link.limit(1, later);
+  link.limit({ account: 1 }, later);
   await control.until(() => reason() === 'over_limit');
   control.change(listed(later)[2] as NodeRecord);
+  await control.until(() => reason() === undefined);
+});
+
+test('a user who reached a limit by our own count is refused until then, or until the record of the user comes', async () => {
+  const { engine, link, control, follow } = await scene();
+  await follow();
+  const reason = () => (engine.connect() as { reason?: string }).reason;
+  const user = listed(later)[3] as Extract<NodeRecord, { kind: 'user' }>;
+  control.change({ ...user, value: { ...user.value, limits: {} } } as NodeRecord);
+  const isLimited = () => engine.replica.policy.accounts.get(1)?.users.get(1)?.limits !== undefined;
+  await control.until(isLimited);
+  link.limit({ account: 1, user: 1 }, later);
+  await control.until(() => reason() === 'user_limit_reached');
+  link.limit({ account: 1, user: 1 }, 0);
+  await control.until(() => reason() === undefined);
+  link.limit({ account: 1, user: 1 }, later);
+  await control.until(() => reason() === 'user_limit_reached');
+  control.change({ ...user, value: { ...user.value, limits: { connections: 5 } } } as NodeRecord);
   await control.until(() => reason() === undefined);
 });
 

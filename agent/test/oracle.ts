@@ -103,7 +103,7 @@ export class Oracle {
     if (server.drained_nodes?.includes(this.#rules.node ?? 0)) return { reason: 'drained' };
     const person = this.#identify(request, port.scheme, now);
     if (typeof person === 'string') return { reason: person };
-    const reason = this.#objectionTo(person, port.scheme, now);
+    const reason = this.#objectionTo(person, port.scheme, now, 'proxy');
     if (reason) return { reason };
     const where = this.#destination(request, person.account, port, now);
     if ('reason' in where) return where;
@@ -136,7 +136,8 @@ export class Oracle {
     }
     if (made.expiry !== null && now >= made.expiry) return { reason: 'expired_token' };
     const person = { account: made.account, user: made.user, name: login.user };
-    const reason = this.#objectionTo(person, contract?.port_scheme ?? '', now);
+    const scheme = contract?.port_scheme ?? '';
+    const reason = this.#objectionTo(person, scheme, now, login.service);
     return reason ? { reason } : { account: made.account, user: made.user };
   }
 
@@ -151,7 +152,7 @@ export class Oracle {
     const person = this.#identify(request, contract.port_scheme, now);
     if (typeof person === 'string') return person;
     if (person.account !== account || person.user !== user) return 'unknown_address';
-    return this.#objectionTo(person, contract.port_scheme, now);
+    return this.#objectionTo(person, contract.port_scheme, now, 'proxy');
   }
 
   /** The user who asks, or why that is not known. */
@@ -162,7 +163,12 @@ export class Oracle {
   }
 
   /** The objection to a known person on a port of this scheme. */
-  #objectionTo(person: Omit<Person, 'by'>, scheme: string, now: number): Reason | undefined {
+  #objectionTo(
+    person: Omit<Person, 'by'>,
+    scheme: string,
+    now: number,
+    service: string,
+  ): Reason | undefined {
     const contract = this.#contract(person.account);
     const user = this.#list('user').find(
       ({ account, id }) => account === person.account && id === person.user,
@@ -172,8 +178,13 @@ export class Oracle {
     if (!(now < contract.expiry)) return 'contract_expired';
     if (!user?.active) return 'inactive_user';
     if (!user.proxy) return 'no_proxy_flag';
+    const { until = Number.POSITIVE_INFINITY, services = [service], ...limits } = user.limits ?? {};
     if (contract.blocked) return 'over_limit';
-    return contract.port_scheme === scheme ? undefined : 'wrong_port';
+    if (contract.port_scheme !== scheme) return 'wrong_port';
+    if (!user.limits) return undefined;
+    if (!(now < until)) return 'user_expired';
+    if (limits.not_here || !services.includes(service)) return 'not_for_user';
+    return limits.over || now < this.#ownEnd(person) ? 'user_limit_reached' : undefined;
   }
 
   #byAddress(source: string, scheme: string, now: number): Person | Reason {
@@ -261,6 +272,16 @@ export class Oracle {
         (record.kind === 'contract' || record.kind === 'account') && record.account === account,
     );
     return last?.kind === 'contract' ? (last.value ?? undefined) : undefined;
+  }
+
+  /** Until when the node itself has counted the user out; the user's next record ends this. */
+  #ownEnd({ account, user }: Pick<Person, 'account' | 'user'>): number {
+    const last = this.#records.findLast((record) => {
+      if (!('account' in record) || record.account !== account) return false;
+      const isOf = record.kind === 'user' || record.kind === 'user_limit_reached';
+      return record.kind === 'account' || (isOf && record.id === user);
+    });
+    return last?.kind === 'user_limit_reached' ? (last.value?.until ?? 0) : 0;
   }
 
   #newest<K extends 'server' | 'keys'>(kind: K): Value<K> | undefined {

@@ -16,6 +16,10 @@ test('the usual ones are fine, and so are kinds and fields that are not known', 
   checkRecord({ kind: 'weather', value: 7 });
   checkRecord({ kind: 'constructor' });
   checkRecord({ ...changed(contract, { colour: 'red' }), mood: 1 });
+  checkRecord(changed(user, { limits: {} }));
+  const atOnce = { connections: 2, addresses: 1, address_seconds: 60 };
+  const rights = { until: 1, services: ['proxy'], not_here: true, over: true, colours: 3 };
+  checkRecord(changed(user, { limits: { ...atOnce, ...rights } }));
 });
 
 test('those that say that something is gone are fine', () => {
@@ -53,6 +57,14 @@ test.each<[string, unknown]>([
   ['contract.value.blocked: expected true or false', changed(contract, { blocked: 0 })],
   ['user.id: expected a whole number', { ...user, id: '1' }],
   ['user.value.name: expected a text', changed(user, { name: null })],
+  ['user.value.limits: expected an object', changed(user, { limits: null })],
+  [
+    'user.value.limits.connections: expected a whole number above 0',
+    changed(user, { limits: { connections: 0 } }),
+  ],
+  ['user.value.limits.until: expected a whole', changed(user, { limits: { until: '1' } })],
+  ['user.value.limits.services: expected a list', changed(user, { limits: { services: 'proxy' } })],
+  ['user.value.limits.over: expected true', changed(user, { limits: { over: false } })],
   ['authlist.value.ip: expected a text', { kind: 'authlist', account: 1, id: 1, value: {} }],
   [
     'override.value.hostname: expected a text',

@@ -61,6 +61,7 @@ test('an open connection holds while a new one with the same proof would be let 
   const reasons: Array<Reason | 'holds'> = [
     ...(['unknown_address', 'stale', 'bad_token', 'expired_token', 'old_token_version'] as const),
     ...(['inactive_user', 'no_proxy_flag', 'contract_suspended', 'contract_expired'] as const),
+    ...(['user_expired', 'not_for_user', 'user_limit_reached'] as const),
     ...(['over_limit', 'server_not_on_contract', 'not_ready', 'holds'] as const),
   ];
   expect([...seen.keys()].toSorted()).toEqual(reasons.toSorted());

@@ -88,8 +88,10 @@ function broken(record: NodeRecord, how: number): Broken {
     };
   }
   const field = pick(Object.keys(value), how);
+  // A user may have no limits.
+  const odd = field === 'limits' ? { addresses: 0 } : {};
   return {
-    received: { ...record, value: { ...value, [field]: pick([{}, null], how) } },
+    received: { ...record, value: { ...value, [field]: pick([odd, null], how) } },
     left: remaining,
   };
 }

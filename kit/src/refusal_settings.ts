@@ -5,7 +5,7 @@ const settings: Record<string, string> = {
   destination_refused:
     'EXITWARD_AGENT_ALLOW_DESTINATIONS opens addresses, EXITWARD_AGENT_CONNECT_PORTS and EXITWARD_AGENT_HTTP_PORTS open ports',
   too_many_connections:
-    'EXITWARD_AGENT_MAX_CONNECTIONS, and the same with _PER_ACCOUNT, _PER_USER or _PER_ADDRESS, set the limits',
+    'EXITWARD_AGENT_MAX_CONNECTIONS, and the same with _PER_ACCOUNT, _PER_USER or _PER_ADDRESS, set the limits of the node',
   stale: 'EXITWARD_AGENT_STALENESS_SECONDS sets the time',
   no_name_server: 'EXITWARD_AGENT_DNS_SERVERS selects others',
 };

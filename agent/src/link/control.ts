@@ -145,7 +145,10 @@ export class HttpControl implements Control {
 
   async reportUsage(batch: Batch): Promise<UsageAnswer> {
     const response = (await this.#post('/usage', batch)) ?? {};
-    const { counted, held, left_out, limits } = response as Record<keyof UsageAnswer, unknown>;
+    const { counted, held, left_out, limits, user_limits } = response as Record<
+      keyof UsageAnswer,
+      unknown
+    >;
     // The journal drops its usage because of this response, so it must be a real one.
     const isAnswer =
       typeof counted === 'boolean' &&
@@ -153,7 +156,8 @@ export class HttpControl implements Control {
       Array.isArray(left_out) &&
       Array.isArray(limits);
     if (!isAnswer) throw notOurs();
-    return { counted, held, left_out, limits };
+    const ofUsers = Array.isArray(user_limits) ? { user_limits } : {};
+    return { counted, held, left_out, limits, ...ofUsers };
   }
 
   async reportLastUsed(list: LastUsed[]): Promise<void> {

@@ -16,6 +16,7 @@ import {
   readRecord,
 } from '../policy/records.ts';
 import type { Store } from '../store/store.ts';
+import type { Payer } from '../usage/limits.ts';
 import type { ControlPlane, StreamEvent } from './control.ts';
 import { type Answering, answerTo } from './questions.ts';
 import { keepRepaired } from './repair.ts';
@@ -27,8 +28,8 @@ export interface LinkOptions {
   control: ControlPlane;
   clock: Clock;
   log: Logger;
-  /** Called when a contract has changed, or, without an account, after a snapshot. */
-  onContract?: (account?: number) => void;
+  /** Called when a contract or a user has changed, or, without one, after a snapshot. */
+  onPayer?: (payer?: Payer) => void;
   /** Called with each record of a change. */
   onRecord?: (record: NodeRecord) => void;
   /** Called when the control plane is heard from, at first and after each outage. */
@@ -65,7 +66,7 @@ export class Link {
   readonly #control: ControlPlane;
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #onContract: (account?: number) => void;
+  readonly #onPayer: (payer?: Payer) => void;
   readonly #onRecord: (record: NodeRecord) => void;
   readonly #onFollowing: () => void;
   readonly #revocation: Revocation;
@@ -87,13 +88,13 @@ export class Link {
   #stream = new AbortController();
 
   constructor(options: LinkOptions) {
-    const { store, engine, control, clock, log, onContract, onRecord, onFollowing } = options;
+    const { store, engine, control, clock, log, onPayer, onRecord, onFollowing } = options;
     this.#store = store;
     this.#engine = engine;
     this.#control = control;
     this.#clock = clock;
     this.#log = log;
-    this.#onContract = onContract ?? (() => {});
+    this.#onPayer = onPayer ?? (() => {});
     this.#onRecord = onRecord ?? (() => {});
     this.#onFollowing = onFollowing ?? (() => {});
     this.#revocation = new Revocation(() => clock.steady());
@@ -173,7 +174,7 @@ export class Link {
     const heard_at = this.#clock.now();
     await this.#store.replace(this.#control.snapshot(signal), heard_at);
     this.#needsSnapshot = false;
-    this.#onContract();
+    this.#onPayer();
     this.#log.info({ ...this.#store.position }, 'took a snapshot');
     for (const { message } of this.#store.unreadable.faults()) this.#log.error(message);
     this.#noteHeard();
@@ -194,7 +195,9 @@ export class Link {
       this.#noteQuestion(record);
       this.#onRecord(record);
       if (record.kind === 'unreadable') this.#log.error({ record }, 'a record cannot be read');
-      if (record.kind === 'contract' || record.kind === 'account') this.#onContract(record.account);
+      const { kind } = record;
+      if (kind === 'contract' || kind === 'account') this.#onPayer({ account: record.account });
+      if (kind === 'user') this.#onPayer({ account: record.account, user: record.id });
     }
     // A change that was stored but not applied comes again.
     if (position.revision < held.revision) return;
@@ -203,15 +206,20 @@ export class Link {
   }
 
   /**
-   * Notes that by this node's own count an account is over its limit until then (epoch seconds; 0:
-   * it is not). It is put in force as a change is, and the contract's next record ends it.
+   * Notes that by this node's own count a payer is over the limit until then (epoch seconds; 0: it
+   * is not). It is put in force as a change is, and the next record of the contract, or of the
+   * user, ends it.
    */
-  limit(account: number, until: number): void {
+  limit({ account, user }: Payer, until: number): void {
     const { held } = this.#store;
     // Until the control plane is heard from in this run, the age of the policy is unknown.
     if (!held || this.#heard_at === undefined) return;
     const value = until > 0 ? { until } : null;
-    this.#store.append(held.revision, this.#heard_at, [{ kind: 'limit_reached', account, value }]);
+    const record: NodeRecord =
+      user === undefined
+        ? { kind: 'limit_reached', account, value }
+        : { kind: 'user_limit_reached', account, id: user, value };
+    this.#store.append(held.revision, this.#heard_at, [record]);
     this.#noteStored();
   }
 

@@ -102,12 +102,16 @@ export function isDrained({ server }: Policy, { node }: Rules): boolean {
   return server?.drained_nodes?.some((id) => id === node) ?? false;
 }
 
-/** Why an open connection is not allowed any more, if so. Its listener is not checked again. */
+/**
+ * Why an open connection is not allowed any more, if so. Its listener is not checked again.
+ * `service`: `proxy` or a VPN service; undefined: not known.
+ */
 export function revocationOf(
   policy: Policy,
   rules: Rules,
   authority: Authority,
   now: number,
+  service: string | undefined = 'proxy',
 ): Reason | undefined {
   if (authority.by === 'probe') return undefined;
   if (!policy.server) return 'not_ready';
@@ -125,7 +129,7 @@ export function revocationOf(
   if (principal.account.id !== authority.account || principal.user.id !== authority.user) {
     return 'unknown_address';
   }
-  return faultOf(principal.account, principal.user, contract.port_scheme, now);
+  return faultOf(principal.account, principal.user, contract.port_scheme, now, service);
 }
 
 export function deny(reason: Reason, principal?: Principal): Denied {

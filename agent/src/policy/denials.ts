@@ -2,7 +2,7 @@
 
 /**
  * Every reason, with its status. 407: other credentials may help. 403: they would not. 429: fewer
- * connections would help.
+ * connections, or fewer addresses, would help.
  */
 const reasons = {
   unknown_address: [
@@ -18,6 +18,9 @@ const reasons = {
   ],
   inactive_user: [403, 'the user is inactive'],
   no_proxy_flag: [403, 'the user may not use the proxies (no proxy flag)'],
+  user_expired: [403, 'the time in which the user may connect is over'],
+  not_for_user: [403, 'the user may not use this server, or this service'],
+  user_limit_reached: [403, 'the usage limit of the user is reached'],
   server_not_on_contract: [403, 'this server is not on the contract'],
   wrong_port: [403, 'this port is not one of the ports of the contract'],
   no_service: [403, 'this server does not offer this service on this address'],
@@ -34,7 +37,11 @@ const reasons = {
   ],
   too_many_connections: [
     429,
-    'too many connections are open, of this address, user or account or on this node; close some or wait; the operator of this node sets the limits',
+    'too many connections are open, of this address, user or account or on this node; close some or wait; the account sets the limit of the user, the operator of this node the others',
+  ],
+  too_many_addresses: [
+    429,
+    'the user is connected from too many addresses; close the connections of another one or wait; the account sets the limit',
   ],
   drained: [
     503,

@@ -4,7 +4,7 @@ import { canonicalAddress } from '../../../kit/src/address.ts';
 import type { Authority, Credentials, Rules } from './decision.ts';
 import type { Reason } from './denials.ts';
 import type { Account, AuthlistEntry, Policy, User } from './policy.ts';
-import type { TokenClaims } from './records.ts';
+import type { TokenClaims, UserLimits } from './records.ts';
 
 /** A user whom a request, or an open connection, belongs to, and why. */
 export interface Principal {
@@ -77,12 +77,16 @@ export function identifyByClaims(policy: Policy, claims: Claims, now: number): P
   return { account, user, authority: claims };
 }
 
-/** The first reason to refuse a known user of a known account, if there is one. */
+/**
+ * The first reason to refuse a known user of a known account, if there is one. `service`: `proxy`
+ * or a VPN service; undefined: not known.
+ */
 export function faultOf(
   account: Account,
   user: User,
   scheme: string | undefined,
   now: number,
+  service: string | undefined = 'proxy',
 ): Reason | undefined {
   const { contract } = account;
   if (!contract) return 'server_not_on_contract';
@@ -92,7 +96,20 @@ export function faultOf(
   if (!user.proxy) return 'no_proxy_flag';
   if (contract.blocked || now < account.limit_reached_until) return 'over_limit';
   if (contract.port_scheme !== scheme) return 'wrong_port';
-  return undefined;
+  return user.limits && faultByLimits(user, user.limits, service, now);
+}
+
+/** Connections and addresses at once are counted by `CappedConnections`. */
+function faultByLimits(
+  { limit_reached_until }: User,
+  { until, not_here, services, over }: UserLimits,
+  service: string | undefined,
+  now: number,
+): Reason | undefined {
+  if (until !== undefined && until <= now) return 'user_expired';
+  const isElsewhere = services && service !== undefined && !services.includes(service);
+  if (not_here || isElsewhere) return 'not_for_user';
+  return over || now < limit_reached_until ? 'user_limit_reached' : undefined;
 }
 
 /** A clock that was set back must not make the policy look younger: by how much is unknown. */

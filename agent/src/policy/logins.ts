@@ -19,7 +19,7 @@ export function decideLogin(policy: Policy, rules: Rules, login: VpnLogin, now: 
   const principal = identifyByLogin(policy, login, now);
   if (typeof principal === 'string') return deny(principal);
   const { account, user, authority } = principal;
-  const fault = faultOf(account, user, account.contract?.port_scheme, now);
+  const fault = faultOf(account, user, account.contract?.port_scheme, now, login.service);
   if (fault) return deny(fault, principal);
   return {
     verdict: 'allow',

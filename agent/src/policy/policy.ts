@@ -7,6 +7,7 @@ import type {
   OverrideValue,
   PublicKey,
   ServerValue,
+  UserLimits,
   UserValue,
 } from './records.ts';
 import { TokenReader } from './tokens.ts';
@@ -14,6 +15,12 @@ import { Unreadable } from './unreadable.ts';
 
 export interface User extends UserValue {
   id: number;
+  limits: UserLimits | undefined;
+  /**
+   * Until this time (epoch seconds) the user is over the limit by this node's own count. The user's
+   * next record resets it.
+   */
+  limit_reached_until: number;
 }
 
 /** One address of one account. Flat and small: there may be a million of them. */
@@ -125,6 +132,11 @@ export class Policy {
         if (account) account.limit_reached_until = record.value?.until ?? 0;
         return;
       }
+      case 'user_limit_reached': {
+        const user = this.accounts.get(record.account)?.users.get(record.id);
+        if (user) user.limit_reached_until = record.value?.until ?? 0;
+        return;
+      }
       case 'user':
         this.#setUser(this.#account(record.account), record.id, record.value);
         return;
@@ -177,7 +189,10 @@ export class Policy {
       const { users, authlist, overrides } = content;
       if (contract) yield { kind: 'contract', account, value: contract };
       if (until > 0) yield { kind: 'limit_reached', account, value: { until } };
-      for (const { id, ...value } of users.values()) yield { kind: 'user', account, id, value };
+      for (const { id, limit_reached_until: until, limits, ...value } of users.values()) {
+        yield { kind: 'user', account, id, value: limits ? { ...value, limits } : value };
+        if (until > 0) yield { kind: 'user_limit_reached', account, id, value: { until } };
+      }
       for (const { id, ip, user, expiry } of authlist.values()) {
         yield { kind: 'authlist', account, id, value: { ip, user, expiry } };
       }
@@ -225,8 +240,9 @@ export class Policy {
   }
 
   #setUser(account: Account, id: number, value: UserValue | null): void {
-    if (value) account.users.set(id, { id, ...value });
-    else account.users.delete(id);
+    if (!value) account.users.delete(id);
+    // All have the same fields, so that looking at one is fast.
+    else account.users.set(id, { limits: undefined, ...value, id, limit_reached_until: 0 });
   }
 
   #setEntry(account: Account, id: number, value: AuthlistValue | null): void {

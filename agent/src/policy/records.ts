@@ -58,6 +58,25 @@ export interface UserValue {
   active: boolean;
   proxy: boolean;
   token_version: number;
+  /** Older control planes send none, and older agents ignore them. */
+  limits?: UserLimits;
+}
+
+/** The limits of a user, beside those of the contract; each one is optional. */
+export interface UserLimits {
+  /** At once, across the network: connections, and source addresses (in IPv6 by /64). */
+  connections?: number;
+  addresses?: number;
+  /** An address counts for this long after it was last used. */
+  address_seconds?: number;
+  /** Epoch seconds; the user may connect before this time. */
+  until?: number;
+  /** The user may use these: `proxy`, and VPN services. Missing: all. */
+  services?: string[];
+  /** The user may not use this server. */
+  not_here?: true;
+  /** The user's bytes of this billing period are used up. */
+  over?: true;
 }
 
 export interface AuthlistValue {
@@ -128,6 +147,8 @@ export type NodeRecord =
   | { kind: 'overrides_cleared'; account: number; value: null }
   /** Local: by the node's own count the account is out of bytes until then (epoch seconds). */
   | { kind: 'limit_reached'; account: number; value: { until: number } | null }
+  /** Local: the same of a user of the account. */
+  | { kind: 'user_limit_reached'; account: number; id: number; value: { until: number } | null }
   /** Local: why a record, or a part of it, was left out. The record's next state ends it. */
   | { kind: 'unreadable'; name: string; value: { message: string } }
   | { kind: 'explain' | 'explain_token'; id: number; value: QuestionValue | null }
@@ -223,6 +244,22 @@ const scheme = object({ name: text, bases: listOf(object({ base, service: text }
 const exit = object({ ip: address, port_base: portBase });
 const key = object({ kid: text, public_key: publicKey });
 
+const yes = check('true', (value) => value === true);
+const count = check(
+  'a whole number above 0',
+  (value) => Number.isSafeInteger(value) && Number(value) > 0,
+);
+/** A limit that cannot be read takes the user's right with it: without it the user had more. */
+const userLimits = object({
+  connections: optional(count, undefined),
+  addresses: optional(count, undefined),
+  address_seconds: optional(count, undefined),
+  until: optional(whole, undefined),
+  services: optional(listOf(text), undefined),
+  not_here: optional(yes, undefined),
+  over: optional(yes, undefined),
+});
+
 const question = {
   ...{ from: text, port: whole, method: text, host: text, destination_port: whole },
   check_exit: optional(flag, undefined),
@@ -277,12 +314,19 @@ const shapes = new Map<unknown, Shape>([
       stateOf({ name: text, expiry: whole, suspended: flag, blocked: flag, port_scheme: text }),
     ),
   ],
-  ['user', ofAccountById({ name: text, active: flag, proxy: flag, token_version: whole })],
+  [
+    'user',
+    ofAccountById({
+      ...{ name: text, active: flag, proxy: flag, token_version: whole },
+      limits: optional(userLimits, undefined),
+    }),
+  ],
   ['authlist', ofAccountById({ ip: text, user: whole, expiry: whole })],
   ['authlist_cleared', ofAccount(nothing)],
   ['override', ofAccountById({ hostname: text, ip: text, expiry: whole })],
   ['overrides_cleared', ofAccount(nothing)],
   ['limit_reached', ofAccount(stateOf({ until: whole }))],
+  ['user_limit_reached', ofAccountById({ until: whole })],
   ['unreadable', { names: { name: text }, value: object({ message: text }) }],
   ['explain_token', ofId({ ...question, user: text, claims: optional(tokenClaims, null) })],
   ['explain_login', ofId({ service: text, login: text, exit_ip: text })],

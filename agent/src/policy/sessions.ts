@@ -15,6 +15,12 @@ export interface Revoked {
 export class Sessions {
   readonly #byAccount = new Map<number, Map<string, Authority>>();
   readonly #accountOf = new Map<string, number>();
+  readonly #serviceOf: (connection: string) => string | undefined;
+
+  /** `serviceOf`: `proxy`, or a VPN service; undefined: not known. */
+  constructor(serviceOf: (connection: string) => string | undefined = () => 'proxy') {
+    this.#serviceOf = serviceOf;
+  }
 
   get size(): number {
     return this.#accountOf.size;
@@ -63,7 +69,8 @@ export class Sessions {
   ): Generator<Revoked> {
     for (const account of accounts) {
       for (const [connection, authority] of this.#byAccount.get(account) ?? []) {
-        const reason = revocationOf(policy, rules, authority, now);
+        const service = this.#serviceOf(connection);
+        const reason = revocationOf(policy, rules, authority, now, service);
         if (reason) yield { connection, reason };
       }
     }

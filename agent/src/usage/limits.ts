@@ -1,30 +1,36 @@
-// Enforces the limits of accounts before the control plane does: near a limit the engine is polled
-// more often, and traffic beyond it is ended at once.
+// Enforces the limits of accounts, or of users, before the control plane does: near a limit the
+// engine is polled more often, and traffic beyond it is ended at once.
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { Journal } from './journal.ts';
 import type { UsageRow } from './journal_state.ts';
 
-/** The bytes that an account has left until `until` (epoch seconds), as the control plane said. */
-export interface BytesLeft {
-  account: number;
+/** The bytes that are left until `until` (epoch seconds), as the control plane said. */
+interface Left {
   left_bytes: number;
   until: number;
+}
+
+export type BytesLeft = Left & { account: number };
+export type UserBytesLeft = BytesLeft & { user: number };
+
+/** An account, or a user of it. */
+export interface Payer {
+  account: number;
+  user?: number;
 }
 
 /** Near a limit, polls and reports are no more frequent than this. */
 const shortestSeconds = 0.1;
 const soonestSeconds = 0.02;
 /**
- * An account is let in again if its end is not renewed for this long, so that a node that stopped
- * counting refuses no account for good.
+ * Payers are let in again if their end is not renewed for this long, so that a node that stopped
+ * counting refuses none for good.
  */
 const endingSeconds = 30;
 
-/** An account's limit, as last received. */
-interface Limit {
-  left_bytes: number;
-  until: number;
+/** A payer's limit, as last received. */
+interface Limit extends Left {
   /** Steady seconds. */
   noted_at: number;
   /** How fast it shrank between the last two responses, by all nodes together: bytes per second. */
@@ -37,27 +43,27 @@ export interface LimitsOptions {
   log: Logger;
   poll_seconds: number;
   report_seconds: number;
-  /**
-   * Ends an account's open connections, and refuses new ones until then; with 0 lets it in again.
-   */
-  end: (account: number, until: number) => void;
+  /** Whether these are the limits of accounts, or those of users. */
+  of: 'accounts' | 'users';
+  /** Ends a payer's open connections, and refuses new ones until then; with 0 lets it in again. */
+  end: (payer: Payer, until: number) => void;
   /** Reports at once what was counted. */
   report: () => void;
 }
 
 /**
  * The bytes left are what the control plane sent, less the bytes counted since that it has not
- * included. Other nodes only reduce them, so an account without bytes left by this count has none
+ * included. Other nodes only reduce them, so a payer without bytes left by this count has none
  * left.
  */
 export class Limits {
   readonly #options: LimitsOptions;
-  /** By account; undefined: the control plane knows no limit for it. */
-  readonly #limits = new Map<number, Limit | undefined>();
-  /** By account: bytes per second that this node counts. */
-  #rates = new Map<number, number>();
-  /** The accounts that are ended, and until when (epoch seconds). */
-  readonly #ended = new Map<number, number>();
+  /** By payer; undefined: the control plane knows no limit for it. */
+  readonly #limits = new Map<string, Limit | undefined>();
+  /** By payer: bytes per second that this node counts. */
+  #rates = new Map<string, number>();
+  /** The payers that are ended, and until when (epoch seconds). */
+  readonly #ended = new Map<string, number>();
   #counted_at: number;
   #answered_at = Number.NEGATIVE_INFINITY;
 
@@ -76,12 +82,14 @@ export class Limits {
     this.#noteRates(rows);
     const bytesLeft = this.#bytesLeft();
     let soonest = Number.POSITIVE_INFINITY;
-    for (const [account, bytes] of bytesLeft) {
-      if (!this.#ended.has(account)) soonest = Math.min(soonest, this.#lasts(account, bytes));
-      this.#follow(account, bytes);
+    for (const [key, bytes] of bytesLeft) {
+      if (!this.#ended.has(key)) soonest = Math.min(soonest, this.#lasts(key, bytes));
+      this.#follow(key, bytes);
     }
-    const isUnknown = rows.some(({ account }) => !this.#limits.has(account));
-    // An account that is new here may have little left, so its limit is requested at once.
+    // An account that is new here may have little left, so its limit is requested at once. Users
+    // are many, and few have a limit: those that are new wait for the next report.
+    const isUnknown =
+      this.#options.of === 'accounts' && rows.some((row) => !this.#limits.has(this.#keyOf(row)));
     const due = isUnknown ? 0 : within(soonest / 6, report_seconds);
     const waited = clock.steady() - this.#answered_at;
     if (due < report_seconds && waited >= due) this.#options.report();
@@ -92,75 +100,86 @@ export class Limits {
   }
 
   /** Takes the response to a batch of these rows, once the journal has dropped it. */
-  answered(rows: readonly UsageRow[], limits: readonly BytesLeft[]): void {
+  answered(rows: readonly UsageRow[], limits: ReadonlyArray<Payer & Left>): void {
     const now = this.#options.clock.steady();
     this.#answered_at = now;
-    const named = new Map(limits.map((limit) => [limit.account, limit]));
-    for (const account of new Set(rows.map((row) => row.account))) {
-      // The account continues after its end has passed without a contract record.
-      if ((this.#ended.get(account) ?? 0) <= this.#options.clock.now()) this.#ended.delete(account);
-      const limit = named.get(account);
-      const before = this.#limits.get(account);
-      this.#limits.set(account, limit && { ...limit, noted_at: now, network_rate: 0 });
-      const after = this.#limits.get(account);
+    const named = new Map(limits.map((limit) => [this.#keyOf(limit), limit]));
+    for (const key of new Set(rows.map((row) => this.#keyOf(row)))) {
+      // The payer continues after its end has passed without a record of it.
+      if ((this.#ended.get(key) ?? 0) <= this.#options.clock.now()) this.#ended.delete(key);
+      const limit = named.get(key);
+      const before = this.#limits.get(key);
+      const after = limit && { ...limit, noted_at: now, network_rate: 0 };
+      if (after || this.#options.of === 'accounts') this.#limits.set(key, after);
+      else this.#limits.delete(key);
       if (!before || !after || now <= before.noted_at) continue;
       after.network_rate = (before.left_bytes - after.left_bytes) / (now - before.noted_at);
     }
     const bytesLeft = this.#bytesLeft();
-    for (const account of this.#ended.keys()) {
-      if (!bytesLeft.has(account)) this.#letIn(account);
+    for (const key of this.#ended.keys()) {
+      if (!bytesLeft.has(key)) this.#letIn(key);
     }
-    for (const [account, bytes] of bytesLeft) this.#follow(account, bytes);
+    for (const [key, bytes] of bytesLeft) this.#follow(key, bytes);
   }
 
-  /** The contract has changed, or, without an account, all: limits received are outdated. */
-  forget(account?: number): void {
-    for (const id of account === undefined ? [...this.#limits.keys()] : [account]) {
-      this.#limits.delete(id);
-      this.#ended.delete(id);
+  /** The record of a payer has changed, or, without one, all: limits received are outdated. */
+  forget(payer?: Payer): void {
+    for (const key of payer === undefined ? [...this.#limits.keys()] : [this.#keyOf(payer)]) {
+      this.#drop(key);
     }
+  }
+
+  #drop(key: string): void {
+    this.#limits.delete(key);
+    this.#ended.delete(key);
+  }
+
+  #keyOf({ account, user }: Payer): string {
+    return this.#options.of === 'accounts' ? `${account}` : `${account} ${user}`;
   }
 
   #noteRates(rows: readonly UsageRow[]): void {
     const now = this.#options.clock.steady();
     const seconds = Math.max(now - this.#counted_at, shortestSeconds / 2);
     this.#counted_at = now;
-    const rates = new Map<number, number>();
-    for (const { account, up, down } of rows) {
-      rates.set(account, (rates.get(account) ?? 0) + (up + down) / seconds);
+    const rates = new Map<string, number>();
+    for (const row of rows) {
+      const key = this.#keyOf(row);
+      rates.set(key, (rates.get(key) ?? 0) + (row.up + row.down) / seconds);
     }
-    // A single poll without traffic does not make an account slow.
-    for (const [account, before] of this.#rates) {
-      const rate = Math.max(rates.get(account) ?? 0, before / 2);
-      if (rate > 1) rates.set(account, rate);
+    // A single poll without traffic does not make a payer slow.
+    for (const [key, before] of this.#rates) {
+      const rate = Math.max(rates.get(key) ?? 0, before / 2);
+      if (rate > 1) rates.set(key, rate);
     }
     this.#rates = rates;
   }
 
-  /** By account with a known limit: the bytes left now; negative if it is passed. */
-  #bytesLeft(): Map<number, number> {
+  /** By payer with a known limit: the bytes left now; negative if it is passed. */
+  #bytesLeft(): Map<string, number> {
     const now = this.#options.clock.now();
-    const bytesLeft = new Map<number, number>();
-    for (const [account, limit] of this.#limits) {
+    const bytesLeft = new Map<string, number>();
+    for (const [key, limit] of this.#limits) {
       if (!limit) continue;
-      if (now < limit.until) bytesLeft.set(account, limit.left_bytes);
-      else this.forget(account);
+      if (now < limit.until) bytesLeft.set(key, limit.left_bytes);
+      else this.#drop(key);
     }
     if (bytesLeft.size === 0) return bytesLeft;
-    for (const { account, up, down } of this.#options.journal.pending()) {
-      const bytes = bytesLeft.get(account);
-      if (bytes !== undefined) bytesLeft.set(account, bytes - up - down);
+    for (const row of this.#options.journal.pending()) {
+      const key = this.#keyOf(row);
+      const bytes = bytesLeft.get(key);
+      if (bytes !== undefined) bytesLeft.set(key, bytes - row.up - row.down);
     }
     return bytesLeft;
   }
 
   /**
-   * How many seconds an account's remaining bytes last at the present rate. A guess, since other
-   * nodes use them too.
+   * How many seconds a payer's remaining bytes last at the present rate. A guess, since other nodes
+   * use them too.
    */
-  #lasts(account: number, bytes: number): number {
-    const { network_rate = 0, noted_at = 0 } = this.#limits.get(account) ?? {};
-    const ownRate = this.#rates.get(account) ?? 0;
+  #lasts(key: string, bytes: number): number {
+    const { network_rate = 0, noted_at = 0 } = this.#limits.get(key) ?? {};
+    const ownRate = this.#rates.get(key) ?? 0;
     // It has no traffic here that could be ended, whatever other nodes carry.
     if (ownRate === 0) return Number.POSITIVE_INFINITY;
     const others = Math.max(network_rate - ownRate, 0);
@@ -168,39 +187,40 @@ export class Limits {
     return Math.max(remaining, 0) / (ownRate + others);
   }
 
-  /** Ends an account that has nothing left, and lets it in again if it has. */
-  #follow(account: number, bytes: number): void {
+  /** Ends a payer that has nothing left, and lets it in again if it has. */
+  #follow(key: string, bytes: number): void {
     const now = this.#options.clock.now();
-    const ended = this.#ended.get(account);
+    const ended = this.#ended.get(key);
     if (bytes > 0) {
-      if (ended !== undefined) this.#letIn(account);
+      if (ended !== undefined) this.#letIn(key);
       return;
     }
-    const { left_bytes: reportedBytes = 0, until: period_end = 0 } =
-      this.#limits.get(account) ?? {};
-    // If the control plane knows it itself, the contract's record will come.
+    const { left_bytes: reportedBytes = 0, until: period_end = 0 } = this.#limits.get(key) ?? {};
+    // If the control plane knows it itself, the record of the contract, or of the user, will come.
     if (ended !== undefined && (reportedBytes <= 0 || now < ended - endingSeconds / 2)) return;
     const until = Math.min(now + endingSeconds, period_end);
     if (ended === until) return;
-    this.#end(account, until);
+    this.#end(key, until);
   }
 
-  #letIn(account: number): void {
-    this.#end(account, 0);
-    this.#ended.delete(account);
+  #letIn(key: string): void {
+    this.#end(key, 0);
+    this.#ended.delete(key);
   }
 
-  #end(account: number, until: number): void {
+  #end(key: string, until: number): void {
     const { end, log, report } = this.#options;
+    const [account = 0, user] = key.split(' ').map(Number);
+    const payer = user === undefined ? { account } : { account, user };
     try {
-      end(account, until);
-      if (!this.#ended.has(account)) {
-        log.info({ account }, 'an account has reached its limit');
+      end(payer, until);
+      if (!this.#ended.has(key)) {
+        log.info(payer, 'a limit of traffic is reached');
         report();
       }
-      this.#ended.set(account, until);
+      this.#ended.set(key, until);
     } catch (error) {
-      log.warn({ err: error, account }, 'what passes a limit cannot be ended ahead');
+      log.warn({ err: error, ...payer }, 'what passes a limit cannot be ended ahead');
     }
   }
 }

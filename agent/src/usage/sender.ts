@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { ControlError } from '../control_error.ts';
 import type { Journal } from './journal.ts';
 import type { Batch, UsageRow } from './journal_state.ts';
-import type { BytesLeft, Limits } from './limits.ts';
+import type { BytesLeft, Limits, UserBytesLeft } from './limits.ts';
 
 /** The part of the control plane that is needed. A rejection is a ControlError. */
 export interface UsageReports {
@@ -17,6 +17,8 @@ export interface UsageAnswer {
   held: boolean;
   left_out: number[];
   limits: BytesLeft[];
+  /** The same of users; older control planes send none. */
+  user_limits?: UserBytesLeft[];
 }
 
 const longestDelaySeconds = 60;
@@ -32,8 +34,9 @@ export interface SenderOptions {
   log: Logger;
   /** From one accepted batch to the next: each one is a write for the control plane. */
   report_seconds: number;
-  /** Receives what the accounts of each batch have left. */
+  /** Receive what the accounts, and the users, of each batch have left. */
   limits?: Pick<Limits, 'answered'>;
+  user_limits?: Pick<Limits, 'answered'>;
 }
 
 export class Sender {
@@ -43,6 +46,7 @@ export class Sender {
   readonly #log: Logger;
   readonly #report_seconds: number;
   readonly #limits: Pick<Limits, 'answered'> | undefined;
+  readonly #user_limits: Pick<Limits, 'answered'> | undefined;
   /** Ends the pause after a batch. */
   #rest = new AbortController();
   /**
@@ -54,13 +58,15 @@ export class Sender {
   #fault: string | undefined;
   #clockFault: string | undefined;
 
-  constructor({ journal, control, clock, log, report_seconds, limits }: SenderOptions) {
+  constructor(options: SenderOptions) {
+    const { journal, control, clock, log, report_seconds, limits, user_limits } = options;
     this.#journal = journal;
     this.#control = control;
     this.#clock = clock;
     this.#log = log;
     this.#report_seconds = report_seconds;
     this.#limits = limits;
+    this.#user_limits = user_limits;
   }
 
   /** The faults now, a sentence each. */
@@ -128,10 +134,11 @@ export class Sender {
     let { rows } = batch;
     let clockFault: string | undefined;
     let limits: BytesLeft[] = [];
+    let user_limits: UserBytesLeft[] = [];
     while (rows.length > 0) {
       try {
         const { left_out, ...answer } = await this.#control.reportUsage({ ...batch, rows });
-        limits = answer.limits;
+        ({ limits, user_limits = [] } = answer);
         if (answer.held) {
           this.#log.warn(
             summaryOf(rows),
@@ -157,6 +164,7 @@ export class Sender {
     this.#clockFault = clockFault;
     await this.#journal.acknowledged(batch.seq);
     this.#limits?.answered(rows, limits);
+    this.#user_limits?.answered(rows, user_limits);
   }
 
   #logLeftOut(rows: UsageRow[]): void {

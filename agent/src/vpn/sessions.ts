@@ -113,7 +113,9 @@ export class VpnSessions {
   readonly #revocations = new SerialQueue();
   readonly #byAddress = new Map<string, VpnSession>();
   /** Open sessions by account, to find those that are no longer allowed. */
-  readonly #authorities = new Sessions();
+  readonly #authorities = new Sessions((connection) => this.#services.get(connection));
+  /** By connection; one of an earlier agent is not known before a look at its tunnel. */
+  readonly #services = new Map<string, string>();
   /** The tunnels at the last look, by address. */
   #tunnels: ReadonlyMap<string, Tunnel> | undefined;
   /** The time of that look, in epoch seconds. */
@@ -193,12 +195,14 @@ export class VpnSessions {
 
   /**
    * Opens a session for a login; returns it, or the reason against it. `given`: the address of a
-   * PPP client, which already has one. `client`: one that may log in again. Errors: the kernel's.
+   * PPP client, which already has one. `client`: one that may log in again. `service`: of the VPN.
+   * Errors: the kernel's.
    */
   open(
     { authority, exit_ip }: Allowed,
     given?: string,
     client?: TunnelClient,
+    service?: string,
   ): Promise<VpnSession | Reason> {
     return this.#queue.run(async () => {
       const { kernel, rules, policy, clock } = this.#options;
@@ -215,9 +219,10 @@ export class VpnSessions {
       await kernel.open({ ...flows, exit_ip, note: noteOf(session) });
       this.#byAddress.set(address, session);
       this.#building.set(connection, since);
+      if (service !== undefined) this.#services.set(connection, service);
       this.#authorities.open(connection, authority);
       // A change that came after the decision found no session to close.
-      const reason = revocationOf(policy(), rules, authority, clock.now());
+      const reason = revocationOf(policy(), rules, authority, clock.now(), service);
       if (reason) await this.#close([session]);
       return reason ?? session;
     });
@@ -277,6 +282,7 @@ export class VpnSessions {
       const session = this.#byAddress.get(address);
       if (session?.is_open) {
         this.#building.delete(session.connection);
+        if (tunnel.ends) this.#services.set(session.connection, tunnel.ends.service);
         if ('client' in tunnel) session.client = tunnel.client ?? session.client;
       } else strays.push(tunnel);
     }
@@ -380,6 +386,7 @@ export class VpnSessions {
   #drop({ address, connection }: VpnSession): void {
     this.#byAddress.delete(address);
     this.#authorities.close(connection);
+    this.#services.delete(connection);
     this.#building.delete(connection);
   }
 

@@ -227,7 +227,7 @@ export class Vpn {
     const outcome =
       decision.verdict === 'allow'
         ? ((client && this.#sessions?.resume(client, decision.authority)) ??
-          (await this.#sessions?.open(decision, address, client)) ??
+          (await this.#sessions?.open(decision, address, client, question.service)) ??
           'not_ready')
         : decision.reason;
     const logFields = { service, login, source, exit_ip };

@@ -11,6 +11,7 @@ export function revocation(s: Scene): void {
     const reasons: Array<[string, NodeRecord[]]> = [
       ['its address is taken off the authlist', [authlistOf(f, 1, null)]],
       ['its user is made inactive', [t.userRecord(1, { active: false })]],
+      ['its user is over a limit', [t.userRecord(1, { limits: { over: true } })]],
       ['its contract is over a limit', [t.contractRecord(1, { blocked: true })]],
       ['its account leaves the server', [{ kind: 'account', account: 1, value: null }]],
     ];

@@ -1,7 +1,7 @@
 // The clients that are let in, by which credentials, and the answers to the others.
 import { describe, expect, test } from 'vitest';
 import type { Reason } from '../../src/policy/denials.ts';
-import type { NodeRecord } from '../../src/policy/records.ts';
+import type { NodeRecord, UserLimits } from '../../src/policy/records.ts';
 import type { Refusal } from '../../src/policy/refusals.ts';
 import * as t from '../proxy_world.ts';
 import { at, authlistOf } from './family.ts';
@@ -55,6 +55,7 @@ export function whoMay(s: Scene): void {
       for (const answer of await s.askBoth(through)) expect(answer.status).toBe(200);
     });
 
+    const limited = (limits: UserLimits) => t.userRecord(1, { limits });
     const refusals: Array<[Reason, NodeRecord[], () => t.Through]> = [
       ['unknown_address', [authlistOf(f, 1, null)], () => s.normal],
       ['bad_token', [], () => ({ ...s.normal, authorization: t.basic('ewt_no.token') })],
@@ -72,6 +73,10 @@ export function whoMay(s: Scene): void {
       ['contract_expired', [t.contractRecord(1, { expiry: t.now() - 1 })], () => s.normal],
       ['contract_suspended', [t.contractRecord(1, { suspended: true })], () => s.normal],
       ['over_limit', [t.contractRecord(1, { blocked: true })], () => s.normal],
+      ['user_expired', [limited({ until: t.now() - 1 })], () => s.normal],
+      ['not_for_user', [limited({ not_here: true })], () => s.tokened(1)],
+      ['not_for_user', [limited({ services: ['vpn-ikev2'] })], () => s.normal],
+      ['user_limit_reached', [limited({ over: true })], () => s.normal],
     ];
     test.each(refusals)(
       '%s is answered with its status and in words',

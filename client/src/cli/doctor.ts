@@ -259,6 +259,12 @@ const remediesFor = (user: string): Record<string, string> => ({
   old_token_version: `exw token create --user ${user}`,
   inactive_user: 'your administrator makes the user active, or name another one',
   no_proxy_flag: 'your administrator lets the user use the proxies, or name another one',
+  user_expired: 'your administrator extends the user’s time, or name another one',
+  not_for_user:
+    'choose another server: exw exits; or your administrator lets the user use this one',
+  user_limit_reached: 'your administrator raises the user’s limit, or name another one',
+  too_many_connections: 'close connections, or wait',
+  too_many_addresses: 'close the connections from other addresses, or wait a few minutes',
   wrong_port: '--base-port, as your provider says',
   server_not_on_contract: 'choose another one: exw exits',
   drained: 'choose another one: exw exits, and --server',

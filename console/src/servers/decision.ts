@@ -27,6 +27,10 @@ const remedies: Record<string, ReadDecision['remedy']> = {
   old_token_version: { path: paths.users, text: 'Users and tokens' },
   inactive_user: { path: paths.users, text: 'Users and tokens' },
   no_proxy_flag: { path: paths.users, text: 'Users and tokens' },
+  user_expired: { path: paths.users, text: 'Users and tokens' },
+  not_for_user: { path: paths.users, text: 'Users and tokens' },
+  user_limit_reached: { path: paths.users, text: 'Users and tokens' },
+  too_many_addresses: { path: paths.users, text: 'Users and tokens' },
   server_not_on_contract: { path: paths.servers, text: 'Servers' },
   over_limit: { path: paths.usage, text: 'Usage' },
 };

@@ -5,7 +5,8 @@ const reasons: ReadonlySet<string> = new Set([
   ...['unknown_address', 'bad_token', 'expired_token', 'old_token_version', 'stale'],
   ...['inactive_user', 'no_proxy_flag', 'server_not_on_contract', 'wrong_port', 'no_service'],
   ...['contract_expired', 'contract_suspended', 'over_limit', 'destination_refused'],
-  ...['other_family', 'too_many_connections', 'drained', 'not_ready'],
+  ...['user_expired', 'not_for_user', 'user_limit_reached'],
+  ...['other_family', 'too_many_connections', 'too_many_addresses', 'drained', 'not_ready'],
 ]);
 
 /** The kind of all other words: those of newer agents, and those that a stolen node makes up. */
