@@ -312,13 +312,17 @@ const limits: Record<string, readonly number[]> = {
     (read('server/src/nodes/rejection_reasons.ts').match(/'\w+'/g)?.length ?? 0) - 1,
   ],
   'refusals that a node holds until they are reported': [
-    ...['all', 'unnamed', 'account'].map((name) => of('agent/src/policy/refusals.ts', name)),
+    ...['all', 'unnamed', 'account', 'guesses'].map((name) =>
+      of('agent/src/policy/refusals.ts', name),
+    ),
   ],
   'refusals that a decider sends to the agent': [
     of('agent/src/squid/decider/main.ts', 'maxRefusalsAtOnce'),
   ],
   'refusals that are stored': [
-    ...['node', 'unnamed', 'account'].map((name) => of('server/src/nodes/refusals.ts', name)),
+    ...['node', 'unnamed', 'account', 'guesses'].map((name) =>
+      of('server/src/nodes/refusals.ts', name),
+    ),
   ],
   'addresses that left an authlist, by which refusals concern the account': [
     of('server/src/authlist/past_store.ts', 'maxPast'),

@@ -6,8 +6,9 @@ interface Waiting<Row> {
   add(rows: readonly Row[]): void;
 }
 
-/** Statuses of a report that will never be accepted; older control planes respond with 404. */
-const refusedForGood = [400, 404, 413];
+/** Whether a report will never be accepted; older control planes respond with 404. */
+export const isRefusedForGood = (error: unknown) =>
+  [400, 404, 413].includes((error as { status?: number }).status ?? 0);
 
 /**
  * Sends all that waits, `maxRows` at a time. Errors: that of the first report that failed; its rows
@@ -22,7 +23,7 @@ export async function sendWaiting<Row>(
     try {
       await send(rows);
     } catch (error) {
-      if (!refusedForGood.includes((error as { status?: number }).status ?? 0)) waiting.add(rows);
+      if (!isRefusedForGood(error)) waiting.add(rows);
       throw error;
     }
   }

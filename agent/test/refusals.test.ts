@@ -36,7 +36,7 @@ describe('what a node holds', () => {
   });
 
   test('is bounded: in all, of each account, and of those that name none; the newest of each stay', () => {
-    const refusals = new Refusals({ all: 100, unnamed: 50, account: 10 });
+    const refusals = new Refusals({ all: 100, unnamed: 50, account: 10, guesses: 5 });
     const from = (at: number, names = {}) =>
       refusals.note({ ...unknown, source: `192.0.2.${at}`, ...names }, minute);
     for (let at = 1; at <= 200; at += 1) from(at);
@@ -55,6 +55,17 @@ describe('what a node holds', () => {
     expect(of(1)[0]?.source).toBe('192.0.2.11');
     from(1);
     expect(refusals.take()).toHaveLength(1);
+  });
+
+  test('has room for what names a user with proof, however many guess at passwords of the account', () => {
+    const refusals = new Refusals({ all: 100, unnamed: 50, account: 10, guesses: 5 });
+    const of = { account: 1, user: 1 };
+    refusals.note({ ...unknown, ...of, reason: 'expired_token' }, minute);
+    for (let at = 1; at <= 20; at += 1) {
+      refusals.note({ ...unknown, ...of, reason: 'bad_token', source: `192.0.2.${at}` }, minute);
+    }
+    const reasons = refusals.take().map(({ reason }) => reason);
+    expect(reasons).toEqual(['expired_token', ...Array(5).fill('bad_token')]);
   });
 
   test('is never what the control plane rejects, whatever a decider sends', () => {
@@ -122,9 +133,9 @@ describe('a refusal', () => {
     });
   });
 
-  test('of a login to a VPN names the user of the login, and no port', () => {
+  test('of a login to a VPN names the user of the login if the password was looked at, and no port', () => {
+    const { server } = policy;
     const of = (login: string) => {
-      const { server } = policy;
       const service = server?.services.find((name) => name.startsWith('vpn')) ?? '';
       const exit_ip = server?.exit_ips[0]?.ip ?? '';
       const question = { kind: 'login' as const, service, login, exit_ip, proves: () => false };
@@ -135,6 +146,9 @@ describe('a refusal', () => {
     const refused = { reason: 'bad_token', source: '203.0.113.9', service: 'vpn-ikev2' };
     expect(of('bob@contract-2')).toEqual({ ...refused, account: 2, user: 2 });
     expect(of('bob@nowhere')).toEqual(refused);
+    policy.apply({ kind: 'server', value: { ...server, drained_nodes: [rules.node] } as never });
+    expect(of('bob@contract-2')).toEqual({ ...refused, reason: 'drained' });
+    policy.apply({ kind: 'server', value: server as never });
   });
 });
 
@@ -142,20 +156,22 @@ describe('the report', () => {
   function scene() {
     const engine = new Refusals();
     const reports: Refusal[][] = [];
+    const seqs: number[] = [];
     const errors: Error[] = [];
     const reporter = new RefusalReporter({
       engine: { takeRefusals: () => engine.take() },
       control: {
-        async reportRefusals(rows) {
+        async reportRefusals({ seq, refusals }) {
+          seqs.push(seq);
           const error = errors.shift();
           if (error) throw error;
-          reports.push(rows);
+          reports.push(refusals);
         },
       },
       clock: systemClock,
       log: pino({ level: 'silent' }),
     });
-    return { engine, reports, errors, reporter };
+    return { engine, reports, seqs, errors, reporter };
   }
 
   test('has all rows since the last one, so many in one request, and is not made without any', async () => {
@@ -170,18 +186,20 @@ describe('the report', () => {
     expect(reports).toHaveLength(3);
   });
 
-  test('that was not accepted goes with the next, except to a control plane that never will', async () => {
-    const { engine, reports, errors, reporter } = scene();
+  test('without a response is repeated as it was, except to a control plane that will never accept it', async () => {
+    const { engine, reports, seqs, errors, reporter } = scene();
     engine.note(unknown, minute);
     errors.push(new ControlError('away'));
     await reporter.report();
     engine.note(unknown, minute);
     await reporter.report();
-    expect(reports).toEqual([[{ ...unknown, at: minute, count: 2 }]]);
+    const once = [{ ...unknown, at: minute, count: 1 }];
+    expect(reports).toEqual([once, once]);
+    expect(seqs).toEqual([1, 1, 2]);
     engine.note(unknown, minute);
     errors.push(new ControlError('old', { status: 404 }));
     await reporter.report();
     await reporter.report();
-    expect(reports).toHaveLength(1);
+    expect(reports).toHaveLength(2);
   });
 });

@@ -11,6 +11,7 @@ import { tries } from '../../test/effort.ts';
 import type { OpenConnection } from '../src/engine.ts';
 import type { Fault } from '../src/faults.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
+import type { Refusal } from '../src/policy/refusals.ts';
 import type { UsageRow } from '../src/usage/journal_state.ts';
 import { createSigningKey, signToken } from './histories.ts';
 import { contractRecord, halt, now, until, userRecord } from './proxy_world.ts';
@@ -136,31 +137,43 @@ const denied: Array<[string, Login, NodeRecord[], string]> = [
   ['a drained node', {}, [vpnServer({ drained_nodes: [7] })], 'drained'],
 ];
 
-test.each(denied)('%s is denied, with its reason in the log and by explain', async (...given) => {
-  const [, login, records, reason] = given;
-  await world.apply(...records);
-  const before = agentLog().length;
-  const denials = () =>
-    agentLog()
-      .slice(before)
-      .filter(({ msg }) => msg === 'a VPN login was denied').length;
-  // On a busy machine a packet may be late, and the client gives up ahead of its login.
-  for (let tries = 0; tries < 3 && denials() === 0; tries += 1) {
-    await expect(world.client(1).connect(login)).rejects.toThrow();
-  }
-  expect(denials()).toBeGreaterThan(0);
-  expect(reasonOfLast()).toBe(reason);
-  expect(JSON.stringify(agentLog())).not.toContain(login.password ?? passwordOf(1));
-  if (!['bad_token', 'old_token_version'].includes(reason)) {
-    const attempt = { login: login.login ?? 'alice@contract1', exit_ip: exits[0] };
-    const said = await world.node.ask<{ decision: { reason: string } }>({
-      do: 'explain',
-      service: 'vpn-ikev2',
-      ...attempt,
-    });
-    expect(said.decision.reason).toBe(reason);
-  }
-});
+test.each(denied)(
+  '%s is denied, with its reason in the log, by explain and as a refusal',
+  async (...given) => {
+    const [, login, records, reason] = given;
+    await world.apply(...records);
+    const before = agentLog().length;
+    await world.node.ask({ do: 'refusals' });
+    const denials = () =>
+      agentLog()
+        .slice(before)
+        .filter(({ msg }) => msg === 'a VPN login was denied').length;
+    // On a busy machine a packet may be late, and the client gives up ahead of its login.
+    for (let tries = 0; tries < 3 && denials() === 0; tries += 1) {
+      await expect(world.client(1).connect(login)).rejects.toThrow();
+    }
+    expect(denials()).toBeGreaterThan(0);
+    expect(reasonOfLast()).toBe(reason);
+    const refusals = await world.node.ask<Refusal[]>({ do: 'refusals' });
+    const isNamed = ['alice@contract1', undefined].includes(login.login?.split('~')[0]);
+    expect(refusals.map(({ at, count, ...refusal }) => refusal)).toEqual([
+      {
+        ...{ reason, source: '198.18.1.2', service: 'vpn-ikev2' },
+        ...(isNamed && reason !== 'drained' ? { account: 1, user: 1 } : {}),
+      },
+    ]);
+    expect(JSON.stringify(agentLog())).not.toContain(login.password ?? passwordOf(1));
+    if (!['bad_token', 'old_token_version'].includes(reason)) {
+      const attempt = { login: login.login ?? 'alice@contract1', exit_ip: exits[0] };
+      const said = await world.node.ask<{ decision: { reason: string } }>({
+        do: 'explain',
+        service: 'vpn-ikev2',
+        ...attempt,
+      });
+      expect(said.decision.reason).toBe(reason);
+    }
+  },
+);
 
 test('private destinations, mail, other clients and the node itself are refused at once, and cost nothing', async () => {
   await world.client(1).connect();

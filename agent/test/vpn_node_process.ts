@@ -18,7 +18,7 @@ import { Meter } from '../src/usage/meter.ts';
 
 export type Question =
   | { do: 'replace' | 'apply'; records: NodeRecord[]; revision: number }
-  | { do: 'tick' | 'faults' | 'counts' | 'connections' | 'health' }
+  | { do: 'tick' | 'faults' | 'counts' | 'connections' | 'refusals' | 'health' }
   | { do: 'explain'; service: 'vpn-ikev2' | 'vpn-ikev1'; login: string; exit_ip: string }
   | { do: 'stop'; leave_running: boolean };
 
@@ -64,6 +64,8 @@ async function answer(question: Question): Promise<unknown> {
       return engine.counts();
     case 'connections':
       return [...engine.connections()];
+    case 'refusals':
+      return engine.takeRefusals();
     case 'health':
       await health.check(new AbortController().signal);
       return { ...health.report(), faults: health.faults() };

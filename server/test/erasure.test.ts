@@ -96,7 +96,9 @@ eachDatabase((database) => {
       { ...of, source: '203.0.113.80', reason: 'no_proxy_flag', account: account_id, user: 3 },
       { ...of, source: '203.0.113.96', reason: 'no_proxy_flag', account: account_id, user: bob },
     ];
-    expect((await node.send('POST', '/refusals', { refusals })).status).toBe(204);
+    expect((await node.send('POST', '/refusals', { boot: 'b', seq: 1, refusals })).status).toBe(
+      204,
+    );
     const before = await dumpOf(t);
     expect(before).toContain('203.0.113.80');
     expect(remaining(before)).toEqual(personal);

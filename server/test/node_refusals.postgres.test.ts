@@ -44,8 +44,13 @@ eachDatabase((database) => {
   });
   const named = (user: number, change: Body = {}) =>
     row({ reason: 'expired_token', account: ids.acme, user, ...change });
-  const report = async (node: TestNode, ...refusals: Body[]) => {
-    expect((await node.send('POST', '/refusals', { refusals })).status).toBe(204);
+  let seq = 0;
+  const send = async (node: TestNode, body: Body) => {
+    expect((await node.send('POST', '/refusals', { boot: 'b', ...body })).status).toBe(204);
+  };
+  const report = (node: TestNode, ...refusals: Body[]) => {
+    seq += 1;
+    return send(node, { seq, refusals });
   };
   const operator = async (query = '') => (await t.operator.get(`/refusals${query}`)).body as Body[];
   const seenBy = async (person: string, query = '', headers = {}) =>
@@ -81,6 +86,17 @@ eachDatabase((database) => {
     expect(await countOf(`?since=${minute() + 60}`)).toBe(0);
     expect(await countOf(`?until=${minute() + 60}&since=${minute()}`)).toBe(3);
     expect((await t.operator.get('/refusals?user=alice')).status).toBe(400);
+    await forget();
+  });
+
+  test('a report that is sent again counts nothing twice; that of another run of the agent counts', async () => {
+    await report(fra1, row());
+    for (const again of [seq, seq - 1]) await send(fra1, { seq: again, refusals: [row()] });
+    const count = async () => (await operator()).map((listed) => listed.count);
+    expect(await count()).toEqual([1]);
+    await send(fra1, { boot: 'another', seq: 1, refusals: [row()] });
+    await send(ams1, { boot: 'b', seq, refusals: [row({ source: '203.0.113.8' })] });
+    expect(await count()).toEqual([1, 2]);
     await forget();
   });
 
@@ -124,6 +140,17 @@ eachDatabase((database) => {
     expect(ofOther.status).toBe(403);
     const perAccount = (await t.operator.get('/accounts/other/refusals')).body as Body[];
     expect(addressesOf(perAccount)).toEqual(ends(9));
+    await forget();
+  });
+
+  test('refusals from the minutes before an address is listed do not come to the account', async () => {
+    const boss = people.get('boss') as Browser;
+    const [ip, expiry] = ['203.0.113.30', t.now() + day];
+    await boss.post('/authlist', { ip, user: 'alice', expiry });
+    await report(fra1, ...[60, 1].map((ago) => row({ source: ip, at: minute() - ago })));
+    await report(fra1, row({ source: ip, at: minute() }));
+    expect(await seenBy('boss')).toMatchObject([{ address: ip, at: minute() }]);
+    expect(await operator()).toHaveLength(2);
     await forget();
   });
 
@@ -218,13 +245,14 @@ eachDatabase((database) => {
       }
     };
     await flood({ account: ids.other, user: ids.stranger }, 500);
+    await flood({ account: ids.other, user: ids.stranger, reason: 'bad_token' }, 500);
     await flood({}, maxRefusals.unnamed + 500);
     const countOf = async (account_id: number) => {
       const sql = 'select count(*) as count from refusals where node_id = $1 and account_id = $2';
       const answer = await t.running.ctx.db.one<{ count: number }>(sql, [ams1.id, account_id]);
       return Number(answer?.count);
     };
-    expect(await countOf(ids.other)).toBe(maxRefusals.account);
+    expect(await countOf(ids.other)).toBe(maxRefusals.account + maxRefusals.guesses);
     expect(await countOf(0)).toBe(maxRefusals.unnamed);
     expect(await seenBy('boss')).toHaveLength(2);
     await forget();
@@ -253,7 +281,9 @@ eachDatabase((database) => {
       service: 'proxy',
       count: 1,
     };
-    expect((await node.send('POST', '/refusals', { refusals: [refusal] })).status).toBe(204);
+    expect(
+      (await node.send('POST', '/refusals', { boot: 'b', seq: 1, refusals: [refusal] })).status,
+    ).toBe(204);
     expect((await t.operator.get('/refusals')).body).toEqual([]);
     await t.stop();
   });

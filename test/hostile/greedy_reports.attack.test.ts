@@ -30,6 +30,8 @@ const group = {
 
 const refusal = { at, reason: 'drained', source: '192.0.2.1', service: 'proxy', count: 1 };
 
+const refusals = { boot: 'b', seq: 1 };
+
 /** By path: reports that are a little too large, each in one way. */
 const tooLarge: Record<string, object[]> = {
   '/usage': [
@@ -74,13 +76,15 @@ const tooLarge: Record<string, object[]> = {
     { watch: 1, groups: [], rest: { ...rest, connections: 2 ** 32 + 1 } },
   ],
   '/refusals': [
-    { refusals: many(501, refusal) },
-    { refusals: [{ ...refusal, source: long(65) }] },
-    { refusals: [{ ...refusal, reason: long(33) }] },
-    { refusals: [{ ...refusal, service: long(33) }] },
-    { refusals: [{ ...refusal, count: 10 ** 9 + 1 }] },
-    { refusals: [{ ...refusal, at: 9e15 }] },
-    { refusals: [{ ...refusal, destination: 'a.example' }] },
+    { refusals: [], boot: long(65), seq: 1 },
+    { refusals: [], boot: 'b', seq: 2 ** 53 },
+    { ...refusals, refusals: many(501, refusal) },
+    { ...refusals, refusals: [{ ...refusal, source: long(65) }] },
+    { ...refusals, refusals: [{ ...refusal, reason: long(33) }] },
+    { ...refusals, refusals: [{ ...refusal, service: long(33) }] },
+    { ...refusals, refusals: [{ ...refusal, count: 10 ** 9 + 1 }] },
+    { ...refusals, refusals: [{ ...refusal, at: 9e15 }] },
+    { ...refusals, refusals: [{ ...refusal, destination: 'a.example' }] },
   ],
   '/acks': [{ epoch: long(65), revision: 1 }],
 };

@@ -8,7 +8,6 @@ import type { ControlTime } from '../health/control_time.ts';
 import type { HealthReport } from '../health/health.ts';
 import type { LastUsed } from '../policy/last_used.ts';
 import type { NodeRecord, Position } from '../policy/records.ts';
-import type { Refusal } from '../policy/refusals.ts';
 import type { Batch } from '../usage/journal_state.ts';
 import type { LastUsedReports } from '../usage/last_used_reporter.ts';
 import type { UsageAnswer } from '../usage/sender.ts';
@@ -16,7 +15,7 @@ import { EventReader, EventTooLong, type ServerEvent } from './events.ts';
 import type { FaultReports } from './fault_reporter.ts';
 import { IdleTimeout, newAgent, notOurs, piecesOf, readJson, send } from './http.ts';
 import type { Answer } from './questions.ts';
-import type { RefusalReports } from './refusal_reporter.ts';
+import type { RefusalReport, RefusalReports } from './refusal_reporter.ts';
 import type { RejectionReports, Rejections } from './rejection_reporter.ts';
 import type { ConnectionReports } from './watches.ts';
 
@@ -176,8 +175,8 @@ export class HttpControl implements Control {
     await this.#post('/rejections', { boot, reasons });
   }
 
-  async reportRefusals(refusals: Refusal[]): Promise<void> {
-    await this.#post('/refusals', { refusals });
+  async reportRefusals(report: RefusalReport): Promise<void> {
+    await this.#post('/refusals', report);
   }
 
   async reportConnections(watch: number, largest: LargestGroups): Promise<void> {

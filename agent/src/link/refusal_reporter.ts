@@ -1,13 +1,22 @@
 // Reports which connections were refused lately, every ten seconds while there are any: for people
 // who ask why, from memory alone.
+import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { type Refusal, Refusals } from '../policy/refusals.ts';
-import { sendWaiting } from '../send_waiting.ts';
+import { isRefusedForGood } from '../send_waiting.ts';
 
 /** The part of the control plane that is needed. A rejection is a ControlError. */
 export interface RefusalReports {
-  reportRefusals(refusals: Refusal[]): Promise<void>;
+  reportRefusals(report: RefusalReport): Promise<void>;
+}
+
+export interface RefusalReport {
+  /** One run of the agent. */
+  boot: string;
+  /** The number of the report in that run. */
+  seq: number;
+  refusals: Refusal[];
 }
 
 export interface RefusalReporterOptions {
@@ -24,6 +33,10 @@ const maxRowsOfReport = 500;
 export class RefusalReporter {
   readonly #options: RefusalReporterOptions;
   readonly #waiting = new Refusals();
+  readonly #boot = randomUUID();
+  #seq = 0;
+  /** The report that no response came to: it is repeated as it was, so that it counts once. */
+  #unanswered: RefusalReport | undefined;
 
   constructor(options: RefusalReporterOptions) {
     this.#options = options;
@@ -37,14 +50,27 @@ export class RefusalReporter {
     }
   }
 
-  /** Reports all. A failed report goes with the next, unless it will never be accepted. */
+  /** Reports all. A failed report is repeated, unless it will never be accepted. */
   async report(): Promise<void> {
     const { engine, control, log } = this.#options;
     this.#waiting.add(engine.takeRefusals());
     try {
-      await sendWaiting(this.#waiting, maxRowsOfReport, (rows) => control.reportRefusals(rows));
+      for (let report = this.#next(); report; report = this.#next()) {
+        await control.reportRefusals(report);
+        this.#unanswered = undefined;
+      }
     } catch (error) {
+      if (isRefusedForGood(error)) this.#unanswered = undefined;
       log.debug({ err: error }, 'refused connections cannot be reported');
     }
+  }
+
+  #next(): RefusalReport | undefined {
+    if (this.#unanswered) return this.#unanswered;
+    const refusals = this.#waiting.take(maxRowsOfReport);
+    if (refusals.length === 0) return undefined;
+    this.#seq += 1;
+    this.#unanswered = { boot: this.#boot, seq: this.#seq, refusals };
+    return this.#unanswered;
   }
 }

@@ -25,14 +25,17 @@ export interface Refusal {
 
 type Refused = Omit<Refusal, 'at' | 'count'>;
 
-/** A flood from many addresses, or by one account, leaves room for the refusals of others. */
-const defaultMax = { all: 10_000, unnamed: 5000, account: 200 };
+/**
+ * A flood from many addresses, or by one account, leaves room for the refusals of others.
+ * `guesses`: logins of an account's users with a wrong password, which anybody can send.
+ */
+const defaultMax = { all: 10_000, unnamed: 5000, account: 200, guesses: 100 };
 const maxCount = 1_000_000_000;
 
 /** One map write per refusal, and never more rows than `max` says. The newest ones stay. */
 export class Refusals {
-  /** By account, with those that name none under 0, the oldest first. */
-  readonly #byAccount = new Map<number, Map<string, Refusal>>();
+  /** The oldest first. By account, its guesses under the negative; those that name none under 0. */
+  readonly #byHolder = new Map<number, Map<string, Refusal>>();
   readonly #max: typeof defaultMax;
   #size = 0;
 
@@ -53,21 +56,23 @@ export class Refusals {
   /** Returns at most this many, and forgets them. */
   take(maxRows = Number.POSITIVE_INFINITY): Refusal[] {
     const taking: Refusal[] = [];
-    for (const [account, rows] of this.#byAccount) {
+    for (const [holder, rows] of this.#byHolder) {
       for (const [key, refusal] of rows) {
         if (taking.length >= maxRows) return taking;
         taking.push(refusal);
         rows.delete(key);
         this.#size -= 1;
       }
-      this.#byAccount.delete(account);
+      this.#byHolder.delete(holder);
     }
     return taking;
   }
 
   #keep(refusal: Refusal): void {
     const { at, reason, source, service, port = 0, account = 0, user = 0, count } = refusal;
-    let rows = this.#byAccount.get(account);
+    const isGuess = reason === 'bad_token';
+    const holder = isGuess ? -account : account;
+    let rows = this.#byHolder.get(holder);
     const key = `${at} ${reason} ${source} ${service} ${port} ${user}`;
     const noted = rows?.get(key);
     if (noted) {
@@ -75,15 +80,15 @@ export class Refusals {
       return;
     }
     const [oldest] = rows?.keys() ?? [];
-    const isFull = (rows?.size ?? 0) >= (account === 0 ? this.#max.unnamed : this.#max.account);
-    if (isFull && oldest !== undefined) {
+    const max = this.#max[account === 0 ? 'unnamed' : isGuess ? 'guesses' : 'account'];
+    if ((rows?.size ?? 0) >= max && oldest !== undefined) {
       rows?.delete(oldest);
       this.#size -= 1;
     }
     if (this.#size >= this.#max.all) return;
     if (!rows) {
       rows = new Map();
-      this.#byAccount.set(account, rows);
+      this.#byHolder.set(holder, rows);
     }
     rows.set(key, { ...refusal, count: Math.min(count, maxCount) });
     this.#size += 1;
@@ -115,6 +120,9 @@ const afterToken: readonly Reason[] = [
   'server_not_on_contract',
 ];
 
+/** Reasons that need no look at the password of a login. */
+const beforePassword: readonly Reason[] = ['not_ready', 'no_service', 'drained'];
+
 /** The user that the credentials name. A name alone, without an account, identifies no one. */
 function namedBy(
   policy: Policy,
@@ -131,6 +139,7 @@ function namedBy(
     const claims = credentials.claims ?? policy.tokens.read(credentials.password);
     return claims ? { account: claims.account, user: claims.user } : {};
   }
+  if (beforePassword.includes(reason)) return {};
   const users = readLogin(question.login).flatMap(({ user: name, account: contract }) =>
     [...policy.accountsNamed(contract)].flatMap((account) =>
       account.usersNamed(name).map((user) => ({ account: account.id, user: user.id })),

@@ -24,18 +24,18 @@ export async function noteEnds(tx: Transaction, keys: readonly Key[]): Promise<v
 }
 
 /**
- * The account that lists each of these addresses, or else the last one that did. Addresses without
- * one are left out.
+ * Finds, for each of these addresses, the account that listed it before a time (epoch seconds), or
+ * else the last one that did until lately.
  */
 export async function listersOf(
   db: Reader,
   ips: readonly string[],
-): Promise<ReadonlyMap<string, number>> {
+): Promise<(ip: string, before: number) => number | undefined> {
   const texts = paddedTexts(ips);
   const places = texts.map((_, at) => `$${at + 1}`);
   const [current, past] = await Promise.all([
-    db.all<{ ip: string; account_id: number }>(
-      `select ip, account_id from authlist
+    db.all<{ ip: string; account_id: number; added_at: number | null }>(
+      `select ip, account_id, added_at from authlist
        where port_scheme_id in (select id from port_schemes) and ip in (${places}) order by expiry`,
       texts,
     ),
@@ -44,9 +44,15 @@ export async function listersOf(
       texts,
     ),
   ]);
+  const [listed, ended] = [Map.groupBy(current, ipOf), Map.groupBy(past, ipOf)];
   // The last of each wins.
-  return new Map([...past, ...current].map(({ ip, account_id }) => [ip, account_id]));
+  return (ip, before) => {
+    const lister = listed.get(ip)?.findLast(({ added_at }) => (added_at ?? 0) < before);
+    return (lister ?? ended.get(ip)?.at(-1))?.account_id;
+  };
 }
+
+const ipOf = ({ ip }: { ip: string }) => ip;
 
 /** The addresses that a user had on the list until lately. */
 export async function pastAddressesOf(

@@ -37,6 +37,7 @@ import { fillUsageSums, usageSums, usageSumsFilled } from './migrations/0039_usa
 import { connectionWatches } from './migrations/0041_connection_watches.ts';
 import { refusals } from './migrations/0042_refusals.ts';
 import { userLimits } from './migrations/0043_user_limits.ts';
+import { refusalReports } from './migrations/0044_refusal_reports.ts';
 
 interface Migration {
   id: number;
@@ -93,6 +94,7 @@ const migrations: Migration[] = [
   { id: 41, name: 'connection_watches', statements: connectionWatches },
   { id: 42, name: 'refusals', statements: refusals },
   { id: 43, name: 'user_limits', statements: userLimits },
+  { id: 44, name: 'refusal_reports', statements: refusalReports },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;

@@ -2,6 +2,9 @@
 import type { Reader, Row, Transaction, Value } from '../db/database.ts';
 import { paddedTexts } from '../db/one_of.ts';
 
+/** The reason for credentials that prove nothing, which may name any user. */
+export const wrongCredentials = 'bad_token';
+
 export interface RefusalRow {
   id: number;
   node_id: number;
@@ -30,16 +33,39 @@ export function addRefusals(tx: Transaction, rows: readonly RefusalRow[]): Promi
   );
 }
 
-/** Deletes all but the newest `max` of a node: of one account, of none (0), or of all. */
+/** Notes the report; false: it, or a later one of this run of the agent, was noted before. */
+export async function noteReport(
+  tx: Transaction,
+  node_id: number,
+  { boot, seq }: { boot: string; seq: number },
+): Promise<boolean> {
+  const rows = await tx.put(
+    `insert into refusal_reports (node_id, boot, seq) values ($1, $2, $3)
+     on conflict (node_id) do update set boot = excluded.boot, seq = excluded.seq
+       where refusal_reports.boot <> excluded.boot or refusal_reports.seq < excluded.seq
+     returning node_id`,
+    [node_id, boot, seq],
+  );
+  return rows.length > 0;
+}
+
+/** The refusals of a node that share a bound: all, those without an account, or some of one. */
+export type Bounded = 'all' | 'unnamed' | { account_id: number; isGuess: boolean };
+
+/** Deletes all but the newest `max` of these. */
 export function removeOlderThanNewest(
   tx: Transaction,
   node_id: number,
-  account_id: number | undefined,
+  bounded: Bounded,
   max: number,
 ): Promise<number> {
-  const ofAccount = account_id === undefined ? '' : 'and account_id = $2';
-  const whose = `node_id = $1 ${ofAccount}`;
-  const values = account_id === undefined ? [node_id] : [node_id, account_id];
+  const values = [node_id];
+  let whose = 'node_id = $1';
+  if (bounded === 'unnamed') whose += ' and account_id = 0';
+  else if (bounded !== 'all') {
+    values.push(bounded.account_id);
+    whose += ` and account_id = $2 and reason ${bounded.isGuess ? '=' : '<>'} '${wrongCredentials}'`;
+  }
   return tx.run(
     `delete from refusals where ${whose} and id <=
        (select id from refusals where ${whose} order by id desc limit 1 offset ${max})`,

@@ -26,27 +26,41 @@ export interface NodeRefusal {
   count: number;
 }
 
+const minuteSeconds = 60;
 /** How many rows a report has at most. */
 export const maxRefusalsOfReport = 500;
-/** How many are kept of each node: in all, of those that concern no account, and of an account. */
-export const maxRefusals = { node: 10_000, unnamed: 5000, account: 200 };
+/**
+ * How many are kept of each node: in all, of those that concern no account, and of an account,
+ * where wrong credentials, which anybody can send, have a part of their own.
+ */
+export const maxRefusals = { node: 10_000, unnamed: 5000, account: 200, guesses: 100 };
+
+/** A report of a node: it may be repeated, and counts once. */
+export interface RefusalReport {
+  /** One run of the agent. */
+  boot: string;
+  /** Above that of the report before, in that run. */
+  seq: number;
+  refusals: readonly NodeRefusal[];
+}
 
 /** Adds a node's report. A user whom its server does not serve is not named. */
 export async function reportRefusals(
   tx: Transaction,
   node: NodeRow,
-  reported: readonly NodeRefusal[],
+  report: RefusalReport,
   kept_seconds: number,
 ): Promise<void> {
-  const fresh = reported.flatMap((refusal) => {
+  if (!(await store.noteReport(tx, node.id, report))) return;
+  const fresh = report.refusals.flatMap((refusal) => {
     const source = canonicalAddress(refusal.source);
     const at = Math.min(refusal.at, tx.now);
     if (source === undefined || at <= tx.now - kept_seconds) return [];
-    return [{ ...refusal, source, at: at - (at % 60), reason: kindOf(refusal.reason) }];
+    return [{ ...refusal, source, at: at - (at % minuteSeconds), reason: kindOf(refusal.reason) }];
   });
   if (fresh.length === 0) return;
   const isTrue = await namesOf(tx, node, fresh);
-  const listers = await listersOf(
+  const listerOf = await listersOf(
     tx,
     fresh.map(({ source }) => source),
   );
@@ -55,7 +69,7 @@ export async function reportRefusals(
     const { at, reason, source, service, port = 0, count } = refusal;
     const [account_id, user_id] = isTrue(refusal)
       ? [refusal.account ?? 0, refusal.user ?? 0]
-      : [listers.get(source) ?? 0, 0];
+      : [listerOf(source, at + minuteSeconds) ?? 0, 0];
     const row = { node_id: node.id, at, account_id, user_id, reason, source, service, port };
     const key = JSON.stringify(row);
     const alike = rows.get(key);
@@ -63,11 +77,26 @@ export async function reportRefusals(
     else rows.set(key, { id: await nextId(tx, 0, 'refusals'), ...row, count });
   }
   await store.addRefusals(tx, [...rows.values()]);
-  for (const account_id of new Set(Array.from(rows.values(), (row) => row.account_id))) {
-    const max = account_id === 0 ? maxRefusals.unnamed : maxRefusals.account;
-    await store.removeOlderThanNewest(tx, node.id, account_id, max);
+  await removeExcess(tx, node.id, [...rows.values()]);
+}
+
+/** Removes the oldest of the node beyond each bound that these rows may have passed. */
+async function removeExcess(
+  tx: Transaction,
+  node_id: number,
+  added: readonly store.RefusalRow[],
+): Promise<void> {
+  const { account, guesses, unnamed, node } = maxRefusals;
+  for (const account_id of new Set(added.map((row) => row.account_id))) {
+    if (account_id === 0) {
+      await store.removeOlderThanNewest(tx, node_id, 'unnamed', unnamed);
+      continue;
+    }
+    for (const [isGuess, max] of [[false, account] as const, [true, guesses] as const]) {
+      await store.removeOlderThanNewest(tx, node_id, { account_id, isGuess }, max);
+    }
   }
-  await store.removeOlderThanNewest(tx, node.id, undefined, maxRefusals.node);
+  await store.removeOlderThanNewest(tx, node_id, 'all', node);
 }
 
 /**

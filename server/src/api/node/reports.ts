@@ -150,6 +150,8 @@ const Rejections = Named('NewRejection', {
 /** Enough for each row with the longest values. */
 const refusalsBodyLimit = 192 * 1024;
 const Refusals = Named('NewRefusals', {
+  boot: Text('One run of the agent.', 64),
+  seq: Integer('Number of the report in that run; above that of the one before.'),
   refusals: Type.Array(
     Strict({
       at: Timestamp('The minute, epoch seconds.', 1),
@@ -325,14 +327,14 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
   route('POST /node/refusals', {
     bodyLimit: refusalsBodyLimit,
     id: 'report_refusals',
-    summary: 'Report which connections were refused since the last report',
+    summary:
+      'Report which connections were refused since the last report; sending it again counts nothing twice',
     body: Refusals,
     statuses: { 429: tooOften },
     handle: async (request) => {
-      const { refusals } = request.body;
       const { refusals_kept_seconds } = ctx.config;
       await ctx.db.write(actorOf(request), (tx) =>
-        reportRefusals(tx, request.node, refusals, refusals_kept_seconds),
+        reportRefusals(tx, request.node, request.body, refusals_kept_seconds),
       );
     },
   });
