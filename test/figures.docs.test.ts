@@ -124,6 +124,13 @@ const nextRequestSeconds = of(engine, 'next_request_ms');
 
 /** The figures of each row of limits.md in their order, from the code. */
 const limits: Record<string, readonly number[]> = {
+  "bytes of a node's connection log": [setting('AGENT_CONNECTION_LOG_MB') * MiB],
+  'connections that have ended and are not in that log yet': [
+    of('agent/src/exit_use.ts', 'maxHeld'),
+    ...['writeSeconds', 'maxWaiting'].map((name) =>
+      of('agent/src/connection_log/connection_log.ts', name),
+    ),
+  ],
   'saved views of lists in the console': [
     ...[maxViews.page, maxViews.all, longestView.name, longestView.query],
   ],

@@ -112,6 +112,8 @@ function showStatus(status: Status, forPeople: boolean): Shown {
     stored: stored?.revision,
     heard: forPeople && ago !== null ? `${heard}, ${ago} s ago` : heard,
     certificate_ends: vpn?.certificate_expiry,
+    connection_log_mode: status.connection_log?.mode,
+    connection_log_since: status.connection_log?.kept_since,
   };
   const columns: Column[] = [
     'version',
@@ -119,6 +121,10 @@ function showStatus(status: Status, forPeople: boolean): Shown {
     ...['server', 'node', 'engine', 'state', 'revision', 'stored', 'heard'],
     ['ports', 'ports', 'list'],
     ...['connections', 'drained', 'usage_waiting'],
+    ['connection log', 'connection_log_mode'],
+    ...(facts.connection_log_since
+      ? [['connection log since', 'connection_log_since', 'time'] as const]
+      : []),
     ...(facts.certificate_ends ? [['certificate ends', 'certificate_ends', 'time'] as const] : []),
   ];
   const checks = [

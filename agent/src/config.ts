@@ -50,6 +50,7 @@ export interface Config {
   squid: string;
   vpn: VpnSettings;
   caps: CapSettings;
+  connection_log: ConnectionLogSettings;
   /** A tunnel without traffic ends after this long. */
   idle_seconds: number;
   /** Squid ignores more than 128. */
@@ -61,6 +62,15 @@ export interface Config {
   journal_stream: string | undefined;
   /** A sentence for each variable that looks like a setting but is none. */
   unknown_settings: string[];
+}
+
+/** The log of who used which exit. */
+export interface ConnectionLogSettings {
+  /** `sources`: without destinations. */
+  mode: 'off' | 'sources' | 'destinations';
+  /** A day's file is removed this many days after its end. */
+  days: number;
+  max_bytes: number;
 }
 
 export interface VpnSettings {
@@ -116,6 +126,11 @@ export function readConfig(env: Environment): Config {
       account: cap('EXITWARD_AGENT_MAX_CONNECTIONS_PER_ACCOUNT'),
       user: cap('EXITWARD_AGENT_MAX_CONNECTIONS_PER_USER'),
       address: cap('EXITWARD_AGENT_MAX_CONNECTIONS_PER_ADDRESS'),
+    },
+    connection_log: {
+      mode: choice('EXITWARD_AGENT_CONNECTION_LOG', ['off', 'sources', 'destinations'], 'off'),
+      days: whole('EXITWARD_AGENT_CONNECTION_LOG_DAYS', 30, 1, 366),
+      max_bytes: whole('EXITWARD_AGENT_CONNECTION_LOG_MB', 2048, 1, 1_000_000) * 2 ** 20,
     },
     // The minimum for which a NAT keeps an idle connection (RFC 5382, 5).
     idle_seconds: whole('EXITWARD_AGENT_IDLE_SECONDS', 7440, 1, 86_400 * 365),

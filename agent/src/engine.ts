@@ -5,6 +5,7 @@ import type { VpnService } from '../../kit/src/vpn_password.ts';
 import type { CertificateEnd } from './certificate.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
+import type { EndedUse, OpenUse } from './exit_use.ts';
 import type { Fault } from './faults.ts';
 import type { Authority, Decision, Question, Rules } from './policy/decision.ts';
 import type { DecisionCounts } from './policy/decision_tally.ts';
@@ -144,6 +145,13 @@ export interface Engine {
    * meanwhile.
    */
   connections(): Iterable<OpenConnection>;
+  /**
+   * For the connection log: the uses of exits that are under way. They are read from memory one by
+   * one, and may begin and end meanwhile.
+   */
+  usesUnderWay(): Iterable<OpenUse>;
+  /** Uses of exits that ended since the last call; none are held while there is no such log. */
+  takeEndedUses(): { uses: EndedUse[]; lost: number };
   /** Authlist entries that let a connection in since the last call, each at least once. */
   takeLastUsed(): Promise<LastUsed[]>;
   /** Connections refused since the last call, as far as they are held. */

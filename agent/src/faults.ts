@@ -6,6 +6,7 @@ export type FaultKind =
   | 'agent'
   | 'certificate'
   | 'clock'
+  | 'connection_log'
   | 'control'
   | 'disk'
   | 'engine'

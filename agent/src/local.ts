@@ -8,6 +8,7 @@ import { createServer as createListener, type Server as Listener } from 'node:ne
 import { join } from 'node:path';
 import { createServer, request as httpRequest } from '../../kit/src/node_http.ts';
 import { systemClock } from './clock.ts';
+import type { ConnectionLogState } from './connection_log/connection_log.ts';
 import type { KnownFault } from './faults.ts';
 import type { ExitHealth } from './health/health.ts';
 import type { VpnReport } from './health/vpn_health.ts';
@@ -34,6 +35,8 @@ export interface Status {
   drained: boolean;
   /** Rows of usage that the control plane has not accepted yet. */
   usage_waiting: number;
+  /** Null: the agent is starting. */
+  connection_log: ConnectionLogState | null;
   exits: ExitHealth[];
   /** Null: no VPN is served, or it has not been checked yet. */
   vpn: VpnReport | null;

@@ -7,6 +7,7 @@ import type { ListenAddress } from '../../kit/src/settings.ts';
 import { CertificateTrust } from './certificate_trust.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
+import { ConnectionLog, connectionLogFolder } from './connection_log/connection_log.ts';
 import type { Engine, EngineOptions } from './engine.ts';
 import { type Fault, FaultList, faultsOf, type KnownFault } from './faults.ts';
 import { Firewall, firewallOptions } from './firewall.ts';
@@ -115,6 +116,7 @@ class Agent implements Running {
   #lastUsed: LastUsedReporter | undefined;
   /** Of accounts, and of users. */
   #limits: { accounts: Limits; users: Limits } | undefined;
+  #connectionLog: ConnectionLog | undefined;
   #usage: { journal: Journal; meter: Meter; sender: Sender } | undefined;
   readonly #following = Promise.withResolvers<void>();
   readonly following = this.#following.promise;
@@ -166,6 +168,12 @@ class Agent implements Running {
     const [clock, log, control] = [this.#clock, this.#log, this.#control];
     const { listen_host, port_shift, health_seconds } = this.#config;
     const watches = new Watches({ engine, control, clock, log });
+    const connectionLog = new ConnectionLog({
+      dir: connectionLogFolder(this.#config.state_dir),
+      ...{ settings: this.#config.connection_log, engine, clock, log },
+    });
+    this.#connectionLog = connectionLog;
+    this.#keep('connection log', (signal) => connectionLog.run(signal));
     const link = new Link({
       store,
       control,
@@ -337,6 +345,7 @@ class Agent implements Running {
       ports: [...(this.#engine?.listeners().keys() ?? [])].map((port) => this.#shifted(port)),
       connections: this.#connections ?? 0,
       drained: this.#engine?.isDrained() ?? false,
+      connection_log: this.#connectionLog?.state ?? null,
       usage_waiting: this.#usage?.journal.pending().length ?? 0,
       exits: this.#health?.exits() ?? [],
       vpn: this.#health?.vpn() ?? null,
@@ -371,6 +380,7 @@ class Agent implements Running {
         this.#programs,
         this.#health,
         this.#store?.unreadable,
+        this.#connectionLog,
       ],
     ];
     const faults = [
@@ -403,6 +413,7 @@ class Agent implements Running {
       async () => this.#usage?.meter.tick(),
       async () => this.#engine?.stop({ leave_running }),
       async () => this.#usage?.meter.tick(),
+      async () => this.#connectionLog?.close(),
       async () => this.#sendLast(),
       async () => this.#lastUsed?.send(),
       async () => this.#usage?.journal.close(),

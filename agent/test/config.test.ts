@@ -41,6 +41,7 @@ const usual: Config = {
   },
   listeners_per_squid: 126,
   caps: {},
+  connection_log: { mode: 'off', days: 30, max_bytes: 2 ** 31 },
   idle_seconds: 7440,
   metrics_listen: { host: '127.0.0.1', port: 9465 },
   log_level: 'info',

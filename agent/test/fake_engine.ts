@@ -11,6 +11,7 @@ import type {
   Traffic,
   VpnOffer,
 } from '../src/engine.ts';
+import type { EndedUse, OpenUse } from '../src/exit_use.ts';
 import type { Fault } from '../src/faults.ts';
 import { decide, decideWithin, isDrained } from '../src/policy/decide.ts';
 import type { Decision, ProxyRequest, Question, Rules } from '../src/policy/decision.ts';
@@ -45,6 +46,9 @@ export class FakeEngine implements Engine {
   currentFaults: Fault[] = [];
   open: Traffic[] = [];
   connected: OpenConnection[] = [];
+  /** For the connection log. */
+  underWay: OpenUse[] = [];
+  ended: EndedUse[] = [];
   offer: VpnOffer | undefined;
   stopped: { leave_running: boolean } | undefined;
 
@@ -80,6 +84,14 @@ export class FakeEngine implements Engine {
 
   async poll(): Promise<Poll> {
     return { finished: this.finished.splice(0), open: this.open, cursor: null };
+  }
+
+  usesUnderWay(): Iterable<OpenUse> {
+    return this.underWay;
+  }
+
+  takeEndedUses() {
+    return { uses: this.ended.splice(0), lost: 0 };
   }
 
   connections(): Iterable<OpenConnection> {

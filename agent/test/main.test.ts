@@ -102,6 +102,7 @@ describe('a running agent', () => {
       connections: 0,
       drained: false,
       usage_waiting: 0,
+      connection_log: { mode: 'off' },
       exits: expect.any(Array),
       vpn: null,
       faults: [],

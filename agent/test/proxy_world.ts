@@ -170,6 +170,7 @@ export interface Seen {
   /** The address that was dialled, and the one it came from. */
   at: string;
   from: string;
+  from_port: number;
   method: string;
   url: string;
   headers: IncomingHttpHeaders;
@@ -198,7 +199,7 @@ export async function startOrigin(host = '0.0.0.0'): Promise<Origin> {
   const pair = createCertificate('www.example');
   const dialled = new Set<string>();
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    const { localAddress = '', remoteAddress = '' } = request.socket;
+    const { localAddress = '', remoteAddress = '', remotePort = 0 } = request.socket;
     let body_bytes = 0;
     for await (const chunk of request) body_bytes += chunk.length;
     const { method = '', url = '', headers } = request;
@@ -210,7 +211,8 @@ export async function startOrigin(host = '0.0.0.0'): Promise<Origin> {
     const [, own] = /^\/with\/(.*)$/.exec(url) ?? [];
     if (own !== undefined)
       response.setHeaders(new Map(Object.entries(JSON.parse(decodeURIComponent(own)))));
-    const seen: Seen = { at: localAddress, from: remoteAddress, method, url, headers, body_bytes };
+    const ends = { at: localAddress, from: remoteAddress, from_port: remotePort };
+    const seen: Seen = { ...ends, method, url, headers, body_bytes };
     response.end(JSON.stringify(seen));
   };
   const handle = (request: IncomingMessage, response: ServerResponse) => {

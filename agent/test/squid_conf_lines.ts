@@ -27,6 +27,7 @@ export const confOf = (
       dns_servers: [],
       idle_seconds: 7440,
       caps: {},
+      connection_log: { mode: 'off', days: 30, max_bytes: 2 ** 31 },
       ...change,
     },
     paths: squidPaths('/var/lib/x/squid/0'),

@@ -2,9 +2,11 @@
 // the reason why not.
 import type { IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 import { canonicalAddress } from '../../../kit/src/address.ts';
 import type { Clock } from '../clock.ts';
+import type { ExitUse } from '../exit_use.ts';
 import type { ResolvedName } from '../explain_destination.ts';
 import type { OutgoingPorts } from '../outgoing_ports.ts';
 import { decide } from '../policy/decide.ts';
@@ -18,7 +20,7 @@ import type { Sessions } from '../policy/sessions.ts';
 import type { Resolver } from '../resolver.ts';
 import type { Replica } from '../store/replica.ts';
 import type { Accepted } from './accepted.ts';
-import type { Connection, Connections, Exchange } from './connections.ts';
+import type { Connection, Connections, Exchange, Payer } from './connections.ts';
 import type { Destination } from './destination.ts';
 import { dial } from './dial.ts';
 import { connectFor } from './download.ts';
@@ -95,8 +97,33 @@ export async function admit(
     }),
   });
   // Without an origin nothing is billed.
-  if (typeof origin !== 'string' && authority.by !== 'probe') exchange.payer = authority;
+  if (typeof origin !== 'string' && authority.by !== 'probe') {
+    exchange.payer = authority;
+    exchange.use = useOf(client, authority, exit_ip, origin, destination, ctx.clock.now());
+  }
   return origin;
+}
+
+/** Undefined when the client is gone already. */
+function useOf(
+  client: Socket,
+  { account, user }: Payer,
+  exit_ip: string,
+  origin: Socket,
+  { host, port }: Destination,
+  since: number,
+): ExitUse | undefined {
+  const address = canonicalAddress(client.remoteAddress ?? '');
+  if (address === undefined) return undefined;
+  const exit_port = origin.localPort;
+  return {
+    service: client instanceof TLSSocket ? 'proxy-https' : 'proxy',
+    ...{ account, user, address, source_port: client.remotePort, exit_ip },
+    exit_ports: exit_port === undefined ? undefined : { first: exit_port, last: exit_port },
+    destination: `${host}:${port}`,
+    dialled: canonicalAddress(origin.remoteAddress ?? ''),
+    since,
+  };
 }
 
 /** Reads the raw headers: of two, it is unknown which one the client meant. */

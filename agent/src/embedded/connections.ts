@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { type Own, ownedByConnection } from '../../../kit/src/owner.ts';
 import type { Clock } from '../clock.ts';
 import type { Finished, Poll, Traffic } from '../engine.ts';
+import { EndedUses, type ExitUse, type OpenUse } from '../exit_use.ts';
 
 export interface Payer {
   account: number;
@@ -20,6 +21,8 @@ export interface Exchange {
   up: number | undefined;
   /** Bytes to the client that are not billed, such as `100 Continue`. */
   free_down: number;
+  /** How it uses an exit; undefined while it does not. */
+  use: ExitUse | undefined;
 }
 
 /** Requests that wait on a connection. Programs that send ahead, such as apt, send up to ten. */
@@ -37,6 +40,8 @@ export class Connection {
   /** Owns the callbacks that work for this connection. */
   readonly own: Own;
   readonly #onFinished: (traffic: Traffic) => void;
+  readonly #onUsed: (use: OpenUse) => void;
+  #exchanges = 0;
   #current: Exchange | undefined;
   /** Pipelined requests, which wait for the responses before theirs. */
   readonly #waiting: Array<(exchange: Exchange) => void> = [];
@@ -53,6 +58,7 @@ export class Connection {
     since: number,
     own: Own,
     onFinished: (traffic: Traffic) => void,
+    onUsed: (use: OpenUse) => void,
   ) {
     this.name = name;
     this.socket = socket;
@@ -61,6 +67,7 @@ export class Connection {
     this.#moved = { bytes: 0, at: since };
     this.own = own;
     this.#onFinished = onFinished;
+    this.#onUsed = onUsed;
     socket.once(
       'close',
       own(() => {
@@ -105,9 +112,17 @@ export class Connection {
     if (exchange !== this.#current) return;
     const traffic = this.open();
     if (traffic) this.#onFinished(traffic);
+    const { use } = this;
+    if (use) this.#onUsed(use);
     this.#before = this.#transferred();
     this.#current = undefined;
     this.#beginNext();
+  }
+
+  /** How the current exchange uses an exit. */
+  get use(): OpenUse | undefined {
+    const { use } = this.#current ?? {};
+    return use && { ...use, key: `${this.name}.${this.#exchanges}` };
   }
 
   /** The billed bytes under way. */
@@ -140,7 +155,8 @@ export class Connection {
     if (this.#current || !this.#takesMore) return;
     const begin = this.#waiting.shift();
     if (!begin) return;
-    this.#current = { payer: undefined, up: undefined, free_down: 0 };
+    this.#exchanges += 1;
+    this.#current = { payer: undefined, up: undefined, free_down: 0, use: undefined };
     begin(this.#current);
   }
 
@@ -167,8 +183,11 @@ export class Connections {
   /** Finished exchanges that no poll has acknowledged yet. */
   #finished: Finished[] = [];
   #finishedCount = 0;
+  /** For the connection log. */
+  readonly ended: EndedUses;
 
-  constructor(clock: Clock, log: Logger) {
+  constructor(clock: Clock, log: Logger, isLogged = false) {
+    this.ended = new EndedUses(isLogged);
     this.#clock = clock;
     this.#log = log;
   }
@@ -178,10 +197,13 @@ export class Connections {
     this.#count += 1;
     const name = `${this.#boot}-${this.#count}`;
     const own = ownedByConnection(this.#log, socket);
-    const connection = new Connection(name, socket, port, this.#clock.now(), own, (traffic) => {
+    const onFinished = (traffic: Traffic) => {
       this.#finished.push({ ...traffic, at: this.#clock.now() });
       this.#finishedCount += 1;
-    });
+    };
+    const onUsed = (use: OpenUse) => this.ended.note({ ...use, until: this.#clock.now() });
+    const since = this.#clock.now();
+    const connection = new Connection(name, socket, port, since, own, onFinished, onUsed);
     this.#byName.set(name, connection);
     this.#bySocket.set(socket, connection);
     socket.once(
@@ -209,6 +231,11 @@ export class Connections {
     const open = new Map<number, number>();
     for (const { port } of this.#byName.values()) open.set(port, (open.get(port) ?? 0) + 1);
     return open;
+  }
+
+  /** The uses of exits that are under way. */
+  *uses(): Generator<OpenUse> {
+    for (const { use } of this.#byName.values()) if (use) yield use;
   }
 
   named(name: string): Connection | undefined {

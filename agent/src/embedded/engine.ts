@@ -16,6 +16,7 @@ import type {
   OpenConnection,
   Poll,
 } from '../engine.ts';
+import type { OpenUse } from '../exit_use.ts';
 import { explainDestination, type ResolvedName } from '../explain_destination.ts';
 import type { Failure } from '../failures.ts';
 import type { Fault } from '../faults.ts';
@@ -107,7 +108,7 @@ class EmbeddedEngine implements Engine {
       uses: new LastUsedTimes(),
       refusals: new Refusals(),
       decisions: new DecisionTally(),
-      connections: new Connections(clock, log),
+      connections: new Connections(clock, log, config.connection_log.mode !== 'off'),
       accepted: new Accepted(connectionCaps(config.caps)),
       idle_seconds: config.idle_seconds,
     };
@@ -169,6 +170,14 @@ class EmbeddedEngine implements Engine {
       const service = socket instanceof TLSSocket ? 'proxy-https' : 'proxy';
       yield { service, authority, address, exit_ip, since, ...connection.look(now) };
     }
+  }
+
+  usesUnderWay(): Iterable<OpenUse> {
+    return this.#ctx.connections.uses();
+  }
+
+  takeEndedUses(): ReturnType<Engine['takeEndedUses']> {
+    return this.#ctx.connections.ended.take();
   }
 
   async takeLastUsed(): Promise<LastUsed[]> {

@@ -1,5 +1,6 @@
 // A proxy engine and the VPN, as one engine: one decision, one journal, one list of faults for
 // both.
+
 import type {
   Engine,
   EngineCounts,
@@ -9,6 +10,7 @@ import type {
   Stored,
   VpnOffer,
 } from '../engine.ts';
+import type { OpenUse } from '../exit_use.ts';
 import type { Fault } from '../faults.ts';
 import type { Question } from '../policy/decision.ts';
 import { DecisionTally } from '../policy/decision_tally.ts';
@@ -54,6 +56,16 @@ export class EngineWithVpn implements Engine {
   *connections(): Generator<OpenConnection> {
     yield* this.#proxy.connections();
     yield* this.#vpn.connections();
+  }
+
+  *usesUnderWay(): Generator<OpenUse> {
+    yield* this.#proxy.usesUnderWay();
+    yield* this.#vpn.uses();
+  }
+
+  /** A tunnel's end shows in the uses under way. */
+  takeEndedUses(): ReturnType<Engine['takeEndedUses']> {
+    return this.#proxy.takeEndedUses();
   }
 
   takeLastUsed(): ReturnType<Engine['takeLastUsed']> {

@@ -6,6 +6,7 @@ import { SerialQueue } from '../../../kit/src/serial_queue.ts';
 import type { VpnService } from '../../../kit/src/vpn_password.ts';
 import type { Clock } from '../clock.ts';
 import type { Finished, OpenConnection, Poll, Stored, Traffic } from '../engine.ts';
+import type { OpenUse } from '../exit_use.ts';
 import { revocationOf } from '../policy/decide.ts';
 import type { Allowed, Authority, Rules } from '../policy/decision.ts';
 import type { Reason } from '../policy/denials.ts';
@@ -165,6 +166,15 @@ export class VpnSessions {
     for (const { address: inside, is_open, authority, since, counted } of this.all) {
       const { ends } = this.#tunnels?.get(inside) ?? {};
       if (is_open && ends) yield { ...ends, authority, since, ...counted };
+    }
+  }
+
+  /** The same for the connection log. */
+  *uses(): Generator<OpenUse> {
+    for (const { connection, address: inside, is_open, authority, since } of this.all) {
+      const { ends } = this.#tunnels?.get(inside) ?? {};
+      const { account, user } = authority;
+      if (is_open && ends) yield { key: connection, ...ends, account, user, since };
     }
   }
 

@@ -9,6 +9,7 @@ import { Certificate } from '../certificate.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Explanation, OpenConnection, Poll, Stored, VpnOffer } from '../engine.ts';
+import type { OpenUse } from '../exit_use.ts';
 import type { Fault } from '../faults.ts';
 import { nft } from '../firewall.ts';
 import type { Rules, VpnLogin } from '../policy/decision.ts';
@@ -123,6 +124,11 @@ export class Vpn {
     // this journal.
     const begun = existsSync(this.#dir) ? null : [];
     return { finished: [], open: [], cursor: cursor ?? begun };
+  }
+
+  /** For the connection log. */
+  uses(): Iterable<OpenUse> {
+    return this.#sessions?.uses() ?? [];
   }
 
   /** The tunnels of clients. */

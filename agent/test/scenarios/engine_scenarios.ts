@@ -14,6 +14,7 @@ import { http } from './http.ts';
 import { revocation } from './revocation.ts';
 import { Scene, type Stage, type StartNode } from './scene.ts';
 import { usage } from './usage.ts';
+import { usesOfExits } from './uses_of_exits.ts';
 import { whoMay } from './who_may.ts';
 
 /** One node serves all of them: a name has the addresses of all families. */
@@ -81,6 +82,8 @@ export function engineScenarios(
         await scene.expectRefusal(scene.normal, 'stale');
         for (const answer of await scene.askBoth(scene.tokened(1))) expect(answer.status).toBe(200);
       });
+
+      usesOfExits(stage, start, families);
 
       test('the checks of the node itself are let in everywhere, to one destination, and not billed', async () => {
         await stage.node.stop();

@@ -59,6 +59,8 @@ export class Connections {
   /** From the last lists, newest first: by name, vanished connections with no bytes ahead. */
   #gone: Map<string, Connection>[] = [];
   readonly #claims: Claims;
+  readonly #onLine: (line: MeterLine) => void;
+  readonly #onLost: (name: string, connection: Connection, traffic: Traffic) => void;
   #isImplausible = false;
   /**
    * The cookies that the kernel had reported when a Squid's death was counted: no later Squid had
@@ -75,10 +77,16 @@ export class Connections {
      * are not bounded.
      */
     carried?: () => number | undefined;
+    /** Called with each line that counts. */
+    onLine?: (line: MeterLine) => void;
+    /** Called for a connection with traffic that no line reports: its Squid died. */
+    onLost?: (name: string, connection: Connection, traffic: Traffic) => void;
   }) {
     this.#claims = new Claims(options.carried ?? (() => undefined));
     this.#listSockets = options.listSockets;
     this.#closeSuspects = options.closeSuspects;
+    this.#onLine = options.onLine ?? (() => {});
+    this.#onLost = options.onLost ?? (() => {});
   }
 
   /** Undefined: unknown. */
@@ -298,7 +306,9 @@ export class Connections {
         if (last) connection.socket = { ...last, up: Math.max(socket.up, last.up - 1) };
         else if (all !== this.#live && !connection.ahead) continue;
         const final = openTraffic(connection, squid.tls_ports) ?? connection.ahead;
-        if (final) finished.push({ ...final, at: now });
+        if (!final) continue;
+        finished.push({ ...final, at: now });
+        this.#onLost(name, connection, final);
       }
     }
     return finished;
@@ -350,11 +360,8 @@ export class Connections {
   }
 
   /** Applies a line; returns whether its connection is listed, or ended and waited for it. */
-  #takeLine(
-    { connection: name, owner, up, down, at }: MeterLine,
-    finished: Finished[],
-    logged: Map<string, Bytes>,
-  ): boolean {
+  #takeLine(line: MeterLine, finished: Finished[], logged: Map<string, Bytes>): boolean {
+    const { connection: name, owner, up, down, at } = line;
     const live = this.#live.get(name);
     const gone = live?.socket ? undefined : this.#gone.find((poll) => poll.has(name));
     const connection = this.#ended.get(name) ?? gone?.get(name) ?? live;
@@ -366,6 +373,7 @@ export class Connections {
       this.#isImplausible = true;
       return true;
     }
+    this.#onLine(line);
     // Bytes that were counted ahead for another user, or are not billed after all, are taken back.
     const isOwn = ahead && ahead.account === owner?.account && ahead.user === owner.user;
     if (ahead && !isOwn) finished.push({ ...ahead, up: 0, down: 0, at });
@@ -437,7 +445,9 @@ export class Connections {
       connection.ended_at ??= now;
       if (now - connection.ended_at < longestWaitSeconds) continue;
       this.#ended.delete(name);
-      if (connection.ahead) finished.push({ ...connection.ahead, at: now });
+      if (!connection.ahead) continue;
+      finished.push({ ...connection.ahead, at: now });
+      this.#onLost(name, connection, connection.ahead);
     }
   }
 }

@@ -13,6 +13,7 @@ import type {
   Poll,
   Stored,
 } from '../../engine.ts';
+import { EndedUses, type ExitUse, type OpenUse } from '../../exit_use.ts';
 import { explainDestination } from '../../explain_destination.ts';
 import { type Fault, faultsOf } from '../../faults.ts';
 import { decideWithin, isDrained } from '../../policy/decide.ts';
@@ -35,6 +36,7 @@ import { cursorOfSquids } from './cursor.ts';
 import { DeciderAbsent, DeciderSilent } from './decider_link.ts';
 import { DestroyedSockets } from './destroyed_sockets.ts';
 import { Fleet, loadingSeconds } from './fleet.ts';
+import type { MeterLine } from './meter_log.ts';
 import { findSquidUser } from './unix_user.ts';
 import type { Worker, WorkerOptions } from './worker.ts';
 
@@ -64,6 +66,8 @@ class SquidEngine implements Engine {
   readonly #options: SquidOptions;
   readonly #fleet: Fleet;
   readonly #connections: Connections;
+  /** For the connection log. */
+  readonly #endedUses: EndedUses;
   readonly #destroyed: DestroyedSockets;
   /** By Squid: the sockets that were destroyed before its last start. */
   readonly #destroyedAtStart = new Map<number, ReadonlyMap<string, Socket>>();
@@ -99,7 +103,14 @@ class SquidEngine implements Engine {
       },
       closeSuspects: (squid, connections) => this.#closeSuspects(squid, connections),
       carried: carriedBytes,
+      onLine: (line) => this.#noteUse(line),
+      onLost: (name, { since, moved_at }, { account, user }) => {
+        const until = moved_at ?? options.clock.now();
+        const use = this.#useOf(name, { account, user, since: since ?? until });
+        if (use) this.#endedUses.note({ ...use, until });
+      },
     });
+    this.#endedUses = new EndedUses(options.config.connection_log.mode !== 'off');
     this.#fleet = new Fleet({
       ...options,
       user: findSquidUser(),
@@ -146,6 +157,46 @@ class SquidEngine implements Engine {
         ...payloadOf(socket, tls),
       };
     }
+  }
+
+  *usesUnderWay(): Generator<OpenUse> {
+    const now = this.#options.clock.now();
+    for (const [name, { socket, owner, since = now }] of this.#connections.listed()) {
+      const use = owner.by !== 'probe' && this.#useOf(name, { ...owner, since });
+      // Its lines in the log say where it led, once they come.
+      if (use) yield { ...use, key: socket.cookie.replaceAll(' ', '-'), is_provisional: true };
+    }
+  }
+
+  takeEndedUses(): ReturnType<Engine['takeEndedUses']> {
+    return this.#endedUses.take();
+  }
+
+  #noteUse({ connection, owner, at, use }: MeterLine): void {
+    const { address, source_port, listener } = this.#endsOf(connection);
+    if (!owner || !use) return;
+    const service = listener?.tls ? 'proxy-https' : 'proxy';
+    this.#endedUses.note({ service, ...owner, address, source_port, ...use, until: at });
+  }
+
+  /** A use of which only the client's connection is known. */
+  #useOf(
+    name: string,
+    { account, user, since }: Pick<ExitUse, 'account' | 'user' | 'since'>,
+  ): ExitUse | undefined {
+    const { address, source_port, listener } = this.#endsOf(name);
+    if (!listener) return undefined;
+    const service = listener.tls ? 'proxy-https' : 'proxy';
+    return { service, account, user, address, source_port, exit_ip: listener.exit_ip, since };
+  }
+
+  #endsOf(name: string) {
+    const [source_port, port] = name
+      .slice(name.lastIndexOf(':') + 1)
+      .split('>')
+      .map(Number);
+    const listener = this.#pastListeners.get((port ?? 0) - this.#options.config.port_shift);
+    return { address: sourceOf(name), source_port, listener };
   }
 
   async takeLastUsed(): Promise<LastUsed[]> {

@@ -17,7 +17,9 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
+import { canonicalAddress } from '../../../../kit/src/address.ts';
 import { replaceDurably } from '../../../../kit/src/durable.ts';
+import type { ExitUse } from '../../exit_use.ts';
 import { syncFolder } from '../../store/generations.ts';
 import { meterFormat } from '../conf/meter_format.ts';
 import { connectionName } from '../sockets.ts';
@@ -39,7 +41,15 @@ export interface MeterLine {
   down: number;
   /** Epoch seconds. */
   at: number;
+  /** How it used an exit; undefined while there is no connection log, or it reached no origin. */
+  use?: LoggedUse | undefined;
 }
+
+/** The part of a use of an exit that a line has. */
+export type LoggedUse = Pick<
+  ExitUse,
+  'exit_ip' | 'exit_ports' | 'destination' | 'dialled' | 'since'
+>;
 
 /** A Squid was about to start: the previous one is dead, and no line of it follows. */
 export interface StartLine {
@@ -93,9 +103,28 @@ export function parseMeterLine(line: string): MeterLine | undefined {
     up: Number(up),
     down: Number(down),
     at: Math.floor(Number(time)),
+    ...(isBilled && words.length > fields ? { use: useOf(Number(time), origin, words) } : {}),
   };
   const isCount = (number: number) => Number.isSafeInteger(number) && number >= 0;
   return [entry.port, entry.up, entry.down, entry.at].every(isCount) ? entry : undefined;
+}
+
+/** The words of the connection log, after those of every line. */
+function useOf(time: number, origin: string, words: readonly string[]): LoggedUse | undefined {
+  const [milliseconds, exit = '', dialled = '', host, port] = words.slice(fields);
+  const exit_ip = canonicalAddress(exit);
+  if (exit_ip === undefined) return undefined;
+  const exit_port = Number(origin.slice('origin:'.length));
+  return {
+    exit_ip,
+    exit_ports: { first: exit_port, last: exit_port },
+    // Squid encodes the brackets of IPv6.
+    ...(host === undefined
+      ? {}
+      : { destination: `${host.replace(/^%5B(.*)%5D$/i, '[$1]')}:${port}` }),
+    dialled: canonicalAddress(dialled),
+    since: Math.floor(time - (Number(milliseconds) || 0) / 1000),
+  };
 }
 
 /** The agents' key; created if there is none. Errors: those of the disk. */

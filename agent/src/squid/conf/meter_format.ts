@@ -1,4 +1,5 @@
 // The lines of Squid's access log: squid.conf asks for them, the agent's meter reads them.
+import type { ConnectionLogSettings } from '../../config.ts';
 
 /**
  * The log format for Squid. Each field is one word; `-` means nothing. `origin:` is followed by the
@@ -6,3 +7,11 @@
  */
 export const meterFormat =
   '%ts.%03tu %>a %>p %>lp %note{account_} %note{user_} %>st %<st origin:%<lp %>Hs %Ss %rm';
+
+/** With more for the connection log: how long it took, and from which address it left. */
+export function meterFormatOf({ mode }: Pick<ConnectionLogSettings, 'mode'>): string {
+  const more = mode === 'off' ? [] : ['%tr', '%<la'];
+  // The address that was dialled, and the host and port that the client asked for.
+  const destination = mode === 'destinations' ? ['%<a', '%>rd', '%>rP'] : [];
+  return [meterFormat, ...more, ...destination].join(' ');
+}

@@ -8,7 +8,7 @@ import { allReasons, statusOf } from '../../policy/denials.ts';
 import type { Listener } from '../../policy/policy.ts';
 import { refusedDestinations } from './destinations.ts';
 import { headerLines } from './headers.ts';
-import { meterFormat } from './meter_format.ts';
+import { meterFormatOf } from './meter_format.ts';
 import { pageOf } from './pages.ts';
 
 export interface SquidPaths {
@@ -55,7 +55,14 @@ export interface ConfOptions {
   listeners: readonly Listener[];
   config: Pick<
     Config,
-    'listen_host' | 'port_shift' | 'tls' | 'allowed' | 'dns_servers' | 'idle_seconds' | 'caps'
+    | 'listen_host'
+    | 'port_shift'
+    | 'tls'
+    | 'allowed'
+    | 'dns_servers'
+    | 'idle_seconds'
+    | 'caps'
+    | 'connection_log'
   >;
   paths: SquidPaths;
   /** The user that Squid runs as; undefined: the user that starts it. */
@@ -178,7 +185,7 @@ export function squidConf(options: ConfOptions): string {
     ]),
     ...unusable.map((ip) => `tcp_outgoing_address ${ip}`),
 
-    `logformat meter ${meterFormat}`,
+    `logformat meter ${meterFormatOf(config.connection_log)}`,
     // With a full disk, lines are lost, but not all connections.
     `access_log stdio:${paths.meter_log} logformat=meter on-error=drop`,
   ];

@@ -1,0 +1,125 @@
+// Searches the connection log: who used an exit around a time?
+
+import { decodeEntry, type ExitUse, type OpenUse, personOf } from '../exit_use.ts';
+import { dayOf, daySeconds, listDays, readDay } from './day_files.ts';
+
+export interface UseQuestion {
+  exit_ip: string;
+  /** Epoch seconds. */
+  at: number;
+  margin_seconds: number;
+  /** The port at the exit. */
+  port?: number;
+  /** The host or address, and the port, that was reached through the exit. */
+  destination?: { host: string; port: number };
+}
+
+export interface FoundUse extends ExitUse {
+  /** Epoch seconds; undefined: it is still open. */
+  until?: number;
+  /** Facts that were asked for and that the node does not know of this one: it may not be it. */
+  unknown: Array<'port' | 'destination'>;
+}
+
+export interface FoundUses {
+  /** Those that match in all that was asked come first. */
+  uses: FoundUse[];
+  /** How many more there are. */
+  more: number;
+}
+
+/** An answer lists at most this many. */
+export const maxFound = 1000;
+/** Memory has room for these while a log is searched. */
+const maxHeld = 100_000;
+/** A use is written this late at most. */
+const lateSeconds = 60;
+
+/** `isErased`: whether nothing is said about this user. */
+export async function findUses(
+  dir: string,
+  question: UseQuestion,
+  isErased: (person: string) => boolean,
+): Promise<FoundUses> {
+  const { exit_ip, at, margin_seconds } = question;
+  const [from, to] = [at - margin_seconds, at + margin_seconds];
+  const open = new Map<string, OpenUse>();
+  const matching = new Map<string, FoundUse>();
+  let unheld = 0;
+  const note = (use: ExitUse, until?: number) => {
+    if (use.since > to || (until !== undefined && until < from)) return;
+    const unknown = unknownOf(use, question);
+    if (!unknown || isErased(personOf(use))) return;
+    // A line that was written twice is the same use.
+    const key = JSON.stringify([use, until]);
+    if (matching.size >= maxHeld && !matching.has(key)) unheld += 1;
+    else matching.set(key, { ...use, ...(until === undefined ? {} : { until }), unknown });
+  };
+  const withoutKey = ({ key: _, is_provisional: __, ...use }: OpenUse): ExitUse => use;
+  const visit = (text: string) => {
+    const entry = decodeEntry(text);
+    if (entry?.entry === 'started') {
+      for (const use of open.values()) note(withoutKey(use), entry.at);
+      open.clear();
+    } else if (entry?.entry === 'open') {
+      if (entry.exit_ip !== exit_ip || entry.since > to || open.has(entry.key)) return;
+      const { entry: _, ...use } = entry;
+      if (open.size < maxHeld) open.set(entry.key, use);
+    } else if (entry?.entry === 'ended') {
+      const { entry: _, until, key: __, ...use } = entry;
+      if (entry.exit_ip === exit_ip) note(use, until);
+    } else if (entry) {
+      const use = open.get(entry.key);
+      open.delete(entry.key);
+      if (entry.entry === 'closed' && use) note(withoutKey(use), entry.until);
+    }
+  };
+  const isWanted = wantedLines(exit_ip, () => open.size > 0);
+  for (const day of listDays(dir)) {
+    if (day + daySeconds <= from) continue;
+    // Later files say how those that were open went on.
+    if (day > dayOf(to + lateSeconds) && open.size === 0) break;
+    await readDay(dir, day, visit, { isWanted });
+  }
+  for (const use of open.values()) note(withoutKey(use));
+  const uses = [...matching.values()].sort(
+    (a, b) => a.unknown.length - b.unknown.length || a.since - b.since,
+  );
+  return { uses: uses.slice(0, maxFound), more: Math.max(0, uses.length - maxFound) + unheld };
+}
+
+/** By its bytes: most lines are of other exits, and need not be read. */
+function wantedLines(exit_ip: string, hasOpen: () => boolean): (line: Buffer) => boolean {
+  const letterAt = '9d1c44aa '.length;
+  const named = Buffer.from(` ${exit_ip} `);
+  return (line) => {
+    const letter = String.fromCharCode(line[letterAt] ?? 0);
+    if (letter === 'e' || letter === 'o') return line.includes(named);
+    return letter === 's' || ((letter === 'c' || letter === 'r') && hasOpen());
+  };
+}
+
+/** The facts that are not known of this use; undefined: it is another one. */
+function unknownOf(
+  { exit_ports, destination, dialled }: ExitUse,
+  { port, destination: wanted }: UseQuestion,
+): FoundUse['unknown'] | undefined {
+  const unknown: FoundUse['unknown'] = [];
+  if (port !== undefined) {
+    if (!exit_ports) unknown.push('port');
+    else if (port < exit_ports.first || port > exit_ports.last) return undefined;
+  }
+  if (wanted) {
+    if (destination === undefined) unknown.push('destination');
+    else {
+      const colon = destination.lastIndexOf(':');
+      const host = destination
+        .slice(0, colon)
+        .replace(/^\[(.*)\]$/, '$1')
+        .toLowerCase();
+      if (Number(destination.slice(colon + 1)) !== wanted.port) return undefined;
+      if (host !== wanted.host.toLowerCase() && dialled !== wanted.host) return undefined;
+    }
+  }
+  return unknown;
+}
