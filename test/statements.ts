@@ -11,7 +11,7 @@ import { Connection } from '../server/src/db/sqlite_connection.ts';
  * again.
  */
 const own =
-  /^\s*(alter|create|drop|pragma|vacuum|explain|begin|commit|rollback|savepoint|release)\b|\bsqlite_|\btotal_changes\(|\b(marks|usage_sums_fill)\b/i;
+  /^\s*(alter|create|drop|pragma|vacuum|explain|begin|commit|rollback|savepoint|release)\b|\bsqlite_|\btotal_changes\(|\b(marks|usage_\w+_fill)\b/i;
 /** Of the one that is prepared. */
 const resultTypes = 'select unnest(result_types)::text as type from pg_prepared_statements';
 /**

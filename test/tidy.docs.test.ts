@@ -95,6 +95,7 @@ const tables: Record<string, string[]> = {
     'usage_hour_sums',
     'usage_day_sums',
     'usage_periods',
+    'usage_user_periods',
     'usage_journals',
   ],
   port_schemes: ['port_schemes'],

@@ -2256,6 +2256,17 @@ export interface UserSigningIn {
   /** Increasing it invalidates all earlier tokens of that user. */
   token_version: number;
   limits: UserLimits;
+  /** Usage, which `limit_bytes` is compared with. */
+  period: {
+    /** Start of the running billing period. */
+    start: number;
+    /** Its end, where the next one starts. */
+    end: number;
+    /** Bytes of the user in it. */
+    usage: number;
+  };
+  /** Whether `limit_bytes` is used up. */
+  over_limit: boolean;
   sign_in: SignInFacts;
 }
 

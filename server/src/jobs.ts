@@ -28,7 +28,8 @@ import {
 } from './nodes/nodes.ts';
 import { purgeOverrides, purgeRemovedOverrides, sweepOverrides } from './overrides/overrides.ts';
 import { purgeAttempts, purgeCodes, sweepSessions } from './sign_in/sign_in.ts';
-import { removeOldJournals, UsageRollUp } from './usage/usage.ts';
+import { removeOldJournals, removeOldUserPeriods, UsageRollUp } from './usage/usage.ts';
+import { sweepUserLimits } from './users/users.ts';
 
 interface Job {
   name: string;
@@ -50,6 +51,8 @@ interface Job {
 /** Small batches, so that a sweep never delays other writers for long. */
 export const batch = 500;
 const usageJournalsKeptSeconds = 45 * 86_400;
+/** Usage is counted for 40 days, in a period that may have begun a month earlier. */
+const userPeriodsKeptSeconds = 100 * 86_400;
 
 export const jobs: readonly Job[] = [
   { name: 'end overrides', every_seconds: 1, purges: true, run: sweepOverrides },
@@ -65,6 +68,7 @@ export const jobs: readonly Job[] = [
   { name: 'purge history', every_seconds: 600, purges: true, run: purgeHistory },
   { name: 'limits', every_seconds: 30, purges: false, run: sweepLimits },
   { name: 'server limits', every_seconds: 30, purges: false, run: sweepServerLimits },
+  { name: 'user limits', every_seconds: 30, purges: false, run: sweepUserLimits },
   { name: 'expired authlist', every_seconds: 5, purges: true, run: sweepEntries },
   {
     name: 'authlist proofs',
@@ -107,6 +111,12 @@ export const jobs: readonly Job[] = [
     every_seconds: 600,
     purges: true,
     run: (tx, limit) => removeOldJournals(tx, tx.now - usageJournalsKeptSeconds, limit),
+  },
+  {
+    name: 'purge usage of users',
+    every_seconds: 3600,
+    purges: true,
+    run: (tx, limit) => removeOldUserPeriods(tx, tx.now - userPeriodsKeptSeconds, limit),
   },
   {
     name: 'prune changes',

@@ -34,6 +34,9 @@ eachApp((t) => {
       active: true,
       flags: { proxy: true, billing: false, admin: false },
       token_version: 1,
+      limits: expect.objectContaining({ limit_bytes: null, max_connections: null }),
+      period: { start: expect.any(Number), end: expect.any(Number), usage: 0 },
+      over_limit: false,
       sign_in: {
         has_password: true,
         second_factor: false,

@@ -116,6 +116,11 @@ const questions: Array<[string, string]> = [
      group by account_id, server_id`,
     'select account_id, server_id, cast(sum(bytes) as bigint) as bytes from usage_periods group by account_id, server_id',
   ),
+  ...different(
+    'usage: the periods of accounts and of users differ',
+    'select account_id, period_start, cast(sum(bytes) as bigint) as bytes from usage_periods group by account_id, period_start',
+    'select account_id, period_start, cast(sum(bytes) as bigint) as bytes from usage_user_periods group by account_id, period_start',
+  ),
 ];
 
 /**

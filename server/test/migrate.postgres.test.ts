@@ -96,6 +96,14 @@ eachDatabase((database) => {
         on conflict (account_id, hour, server_id, user_id) do nothing`,
         `insert into usage_days (account_id, day, server_id, user_id, up, down) values
         (1, 1700006400, 3, 1, 5, 7), (1, 1700010011, 3, 1, 11, 0), (9, 1800000000, 4, 2, 1, 1)`,
+        // Two billing periods; usage from before the first counts in it.
+        ...['hour', 'day'].map(
+          (unit) => `insert into usage_periods (account_id, period_start, server_id, bytes)
+            select account_id, case when ${unit} < 1800300000 then 1799000000 else 1800300000 end,
+              server_id, sum(up + down) from usage_${unit}s where true group by 1, 2, 3
+            on conflict (account_id, period_start, server_id)
+            do update set bytes = usage_periods.bytes + excluded.bytes`,
+        ),
       ]);
       // The first part is done by a process that ends then.
       await expect(migrate(endingAfter(db, 3))).rejects.toThrow('the process ends here');
@@ -103,7 +111,10 @@ eachDatabase((database) => {
       const ran = await Promise.all([migrate(db), migrate(other)]);
       expect(ran.flat().filter((name) => name === 'usage_sums_filled')).toHaveLength(1);
       expect(await contradictions(db, 'the sums by')).toEqual([]);
-      await expect(db.script(['drop table usage_sums_fill'])).rejects.toThrow();
+      expect(await contradictions(db, 'of users differ')).toEqual([]);
+      expect(await db.all('select 1 from usage_user_periods limit 1')).toHaveLength(1);
+      for (const fill of ['usage_sums_fill', 'usage_of_users_fill'])
+        await expect(db.script([`drop table ${fill}`])).rejects.toThrow();
     },
   );
 });

@@ -37,7 +37,10 @@ eachApp((t) => {
     );
     expect((await report(nodes[1], [row(built, 100)])).limits).toEqual(limitsOf(500));
     const again = await report(nodes[1], [row(built, 100)], seq);
-    expect(again).toEqual({ counted: false, held: false, left_out: [], limits: limitsOf(500) });
+    expect(again).toEqual({
+      ...{ counted: false, held: false, left_out: [] },
+      ...{ limits: limitsOf(500), user_limits: [] },
+    });
     expect((await report(nodes[0], [row(built, 700)])).limits).toEqual(limitsOf(0));
   });
 

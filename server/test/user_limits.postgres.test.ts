@@ -151,6 +151,108 @@ eachApp((t) => {
     });
   });
 
+  describe('bytes in a billing period', () => {
+    /** Bob, with a node that reports usage; `remaining` is its answer about users. */
+    async function metered(limits: object) {
+      const { built, bob, here, path } = await scene();
+      const node = await t.node(here);
+      await node.start();
+      await bob(limits);
+      let seq = 0;
+      const report = async (bytes: number, of = 2) => {
+        const row = { account: built.account.id, user: of, at: t.now(), up: 1, down: bytes - 1 };
+        const answer = await node.send('POST', '/usage', { boot: 'b', seq: ++seq, rows: [row] });
+        return ((await answer.json()) as { user_limits: object[] }).user_limits;
+      };
+      const shown = async () => (await t.operator.get(`${path}/bob`)).body;
+      const { end } = (await shown()).period;
+      const remaining = (left_bytes: number) => [
+        { account: built.account.id, user: 2, left_bytes, until: end },
+      ];
+      return { built, bob, node, report, shown, end, remaining };
+    }
+
+    it('are counted for each user, whatever the servers, and left to a node until the period ends', async () => {
+      const { report, shown, remaining, node } = await metered({ limit_bytes: 1000 });
+      expect(await report(300)).toEqual(remaining(700));
+      expect(await report(5000, 1)).toEqual([]);
+      expect(await shown()).toMatchObject({ period: { usage: 300 }, over_limit: false });
+      expect(await report(699)).toEqual(remaining(1));
+      expect((await shown()).over_limit).toBe(false);
+      expect(await report(1)).toEqual(remaining(0));
+      expect(await shown()).toMatchObject({ period: { usage: 1000 }, over_limit: true });
+      await until(() => heard(node) !== undefined && 'over' in (heard(node) as object));
+      expect(heard(node)).toEqual({ over: true });
+      node.stop();
+    });
+
+    it('end their limit with the next billing period, and when the limit is raised or removed', async () => {
+      const { bob, report, shown, node, end } = await metered({ limit_bytes: 100 });
+      await report(100);
+      expect((await bob({ limit_bytes: 101 })).body.over_limit).toBe(false);
+      expect((await bob({ limit_bytes: 50 })).body.over_limit).toBe(true);
+      expect((await bob({ limit_bytes: null })).body.over_limit).toBe(false);
+      expect((await bob({ limit_bytes: 0, max_connections: 2 })).body.over_limit).toBe(true);
+      await bob({ limit_bytes: 100 });
+      await until(() => node.heard('user').length >= 7);
+      expect(heard(node)).toEqual({ connections: 2, over: true });
+      await t.pass(end - t.now() - 1);
+      expect((await shown()).over_limit).toBe(true);
+      await t.pass(1);
+      expect(await shown()).toMatchObject({ over_limit: false, period: { start: end, usage: 0 } });
+      const value = (await node.snapshot()).filter(({ kind }) => kind === 'user').at(-1)?.value;
+      expect(value).toMatchObject({ limits: { connections: 2 } });
+      node.stop();
+    });
+
+    it('with notify are counted and shown, and no node refuses the user', async () => {
+      const { bob, report, shown, node } = await metered({ limit_bytes: 10, on_limit: 'notify' });
+      expect(await report(11)).toEqual([]);
+      expect((await shown()).over_limit).toBe(true);
+      const value = (await node.snapshot()).filter(({ kind }) => kind === 'user').at(-1)?.value;
+      expect(value).toMatchObject({ limits: {} });
+      expect((value as { limits: object }).limits).toEqual({});
+      await bob({ on_limit: 'refuse' });
+      expect(await report(1)).toMatchObject([{ left_bytes: 0 }]);
+      node.stop();
+    });
+
+    it('cost a report what its users cost, not what the account has', async () => {
+      const { built, report } = await metered({ limit_bytes: 1000 });
+      await t.proxyUsers(
+        built,
+        1000,
+        Array.from({ length: 600 }, (_, at) => `u${at}`),
+      );
+      await t.write((tx) =>
+        tx.run(
+          'update users set limit_bytes = 5, over_until = 7 where account_id = $1 and id >= 1000',
+          [built.account.id],
+        ),
+      );
+      await report(1);
+      // Evaluated, they would be no longer over until then.
+      const [row] = await t.running.ctx.db.all<{ untouched: number }>(
+        'select count(*) as untouched from users where account_id = $1 and over_until = 7',
+        [built.account.id],
+      );
+      expect(Number(row?.untouched)).toBe(600);
+    });
+
+    it('are kept for the periods that late usage may still count in', async () => {
+      const { report, built } = await metered({ limit_bytes: 1000 });
+      await report(7);
+      const periods = () =>
+        t.running.ctx.db.all('select bytes from usage_user_periods where account_id = $1', [
+          built.account.id,
+        ]);
+      await t.pass(60 * 86_400);
+      expect(await periods()).toEqual([{ bytes: 7 }]);
+      await t.pass(80 * 86_400);
+      expect(await periods()).toEqual([]);
+    });
+  });
+
   it('the account API does not change: limited users are in its list as they were', async () => {
     const { built, bob } = await scene();
     const before = (await t.as(built).get('/users')).body;

@@ -38,6 +38,11 @@ import { connectionWatches } from './migrations/0041_connection_watches.ts';
 import { refusals } from './migrations/0042_refusals.ts';
 import { userLimits } from './migrations/0043_user_limits.ts';
 import { refusalReports } from './migrations/0044_refusal_reports.ts';
+import {
+  fillUsageOfUsers,
+  usageOfUsers,
+  usageOfUsersFilled,
+} from './migrations/0045_usage_of_users.ts';
 
 interface Migration {
   id: number;
@@ -95,6 +100,13 @@ const migrations: Migration[] = [
   { id: 42, name: 'refusals', statements: refusals },
   { id: 43, name: 'user_limits', statements: userLimits },
   { id: 44, name: 'refusal_reports', statements: refusalReports },
+  { id: 45, name: 'usage_of_users', statements: usageOfUsers },
+  {
+    id: 46,
+    name: 'usage_of_users_filled',
+    nextPart: fillUsageOfUsers,
+    statements: usageOfUsersFilled,
+  },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;

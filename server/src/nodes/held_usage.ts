@@ -5,9 +5,10 @@ import { audit } from '../changes/audit.ts';
 import { bumpUsage, nextId } from '../changes/changes.ts';
 import { evaluateServerLimit } from '../contract_servers/contract_servers.ts';
 import type { Reader, Transaction } from '../db/database.ts';
+import type { Key } from '../db/one_of.ts';
 import { notFound, unavailable } from '../errors.ts';
 import { recordUsage, safeBytes } from '../usage/usage.ts';
-import { existingUsers, type UserNamed } from '../users/users.ts';
+import { evaluateUserLimits, existingUsers, type UserNamed } from '../users/users.ts';
 import * as held from './held_store.ts';
 import { addTraffic } from './history.ts';
 import * as store from './store.ts';
@@ -46,6 +47,12 @@ export async function knownRows(
   return ({ account, user }) => keys.has(`${account} ${user}`);
 }
 
+/** The users of rows, each once. */
+export function usersOf(rows: readonly UsageRow[]): Key[] {
+  const users = new Map(rows.map(({ account, user }) => [`${account} ${user}`, [account, user]]));
+  return Array.from(users.values()) as unknown as Key[];
+}
+
 /** Counts rows of users that exist, and applies the limits. Returns the accounts. */
 export async function countRows(
   tx: Transaction,
@@ -74,6 +81,7 @@ export async function countRows(
     await evaluateServerLimit(tx, account, server_id);
     await bumpUsage(tx, account.id);
   }
+  await evaluateUserLimits(tx, usersOf(rows));
   return ids;
 }
 

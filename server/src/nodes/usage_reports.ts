@@ -5,9 +5,10 @@ import { type BytesLeft, bytesLeft } from '../contract_servers/contract_servers.
 import type { Transaction } from '../db/database.ts';
 import { badRequest } from '../errors.ts';
 import { claimBatch } from '../usage/usage.ts';
+import { bytesLeftOfUsers, type UserBytesLeft } from '../users/users.ts';
 import { oldestUsageSeconds, plausibleBytes, reportedUntil } from './allowance.ts';
 import { isHeld } from './held_store.ts';
-import { bytesOf, countRows, hold, knownRows, type UsageRow } from './held_usage.ts';
+import { bytesOf, countRows, hold, knownRows, type UsageRow, usersOf } from './held_usage.ts';
 import * as log from './log_store.ts';
 import * as store from './store.ts';
 
@@ -27,6 +28,7 @@ export interface UsageOutcome {
   held: boolean;
   left_out: number[];
   limits: BytesLeft[];
+  user_limits: UserBytesLeft[];
 }
 
 /**
@@ -34,7 +36,8 @@ export interface UsageOutcome {
  * the counters change in one transaction. Rows of accounts or users that the server does not serve
  * are left out and reported back. A batch with more bytes than the node can have carried since its
  * last one is held as a whole; for the node it is done, as if it counted. Limits apply at once;
- * `limits` is what they leave for the accounts of the batch.
+ * `limits` is what they leave for the accounts of the batch, `user_limits` what their own limits
+ * leave for its users.
  * Errors: 400 for a row that is too old; 503 when too much is held already.
  */
 export async function countReport(
@@ -54,10 +57,13 @@ export async function countReport(
   const held = await isHeld(tx, node.id, boot, seq);
   const named = Array.from(new Set(rows.map((row) => row.account)));
   const served = await log.served(tx, node.server_id, named);
-  const limitsOf = (accounts: Iterable<number>) => limitsLeft(tx, accounts, node.server_id);
+  const ofServed = rows.filter(({ account }) => served.has(account));
+  const limitsOf = async (accounts: Iterable<number>) => ({
+    limits: await limitsLeft(tx, accounts, node.server_id),
+    user_limits: await bytesLeftOfUsers(tx, usersOf(ofServed)),
+  });
   if (!isNew || held) {
-    const limits = await limitsOf(served);
-    return { counted: false, held, left_out: [], limits, isHeldNow: false };
+    return { counted: false, held, left_out: [], ...(await limitsOf(served)), isHeldNow: false };
   }
   // Rows of a node whose clock is ahead count in the current hour.
   const dated = rows.map((row) => ({ ...row, at: Math.min(row.at, tx.now) }));
@@ -76,7 +82,7 @@ export async function countReport(
       counted: false,
       held: true,
       left_out,
-      limits: await limitsOf(served),
+      ...(await limitsOf(served)),
       isHeldNow: true,
     };
   }
@@ -88,8 +94,13 @@ export async function countReport(
   }
   const of = { node_id: node.id, server_id: node.server_id };
   const accounts = await countRows(tx, of, counting);
-  const limits = await limitsOf(accounts);
-  return { counted: true, held: false, left_out, limits, isHeldNow: false };
+  return {
+    counted: true,
+    held: false,
+    left_out,
+    ...(await limitsOf(accounts)),
+    isHeldNow: false,
+  };
 }
 
 async function limitsLeft(

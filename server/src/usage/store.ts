@@ -143,6 +143,45 @@ export function periodByServer(
   );
 }
 
+export interface UserPeriod {
+  account_id: number;
+  period_start: number;
+  user_id: number;
+  bytes: number;
+}
+
+export function addUserPeriods(tx: Transaction, rows: readonly UserPeriod[]): Promise<void> {
+  const key = 'account_id, period_start, user_id';
+  return addRows(tx, 'usage_user_periods', key, ['bytes'], rows as never);
+}
+
+/** The bytes of these users in the billing period that begins then. */
+export function periodOfUsers(
+  db: Reader,
+  account_id: number,
+  period_start: number,
+  user_ids: readonly number[],
+): Promise<UserPeriod[]> {
+  const { sql, ids } = idCondition('user_id', user_ids, 3);
+  return db.all(
+    `select * from usage_user_periods where account_id = $1 and period_start = $2 and ${sql}`,
+    [account_id, period_start, ...ids],
+  );
+}
+
+export function removeOldUserPeriods(
+  tx: Transaction,
+  before: number,
+  maxRows: number,
+): Promise<number> {
+  return tx.run(
+    `delete from usage_user_periods where (account_id, period_start, user_id) in
+     (select account_id, period_start, user_id from usage_user_periods
+      where period_start < $1 order by period_start limit $2)`,
+    [before, maxRows],
+  );
+}
+
 export interface PeriodTotal {
   account_id: number;
   period_start: number;

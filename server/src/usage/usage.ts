@@ -10,7 +10,14 @@ import { addSums, kinds, type Sum } from './sum_store.ts';
 export { comparedOfDay, largestParts, sumsOverTime } from './over_time.ts';
 export { UsageRollUp } from './roll_up.ts';
 export type { UsageBucket } from './store.ts';
-export { claimBatch, hasUsage, removeOldJournals, safeBytes, sumSlices } from './store.ts';
+export {
+  claimBatch,
+  hasUsage,
+  removeOldJournals,
+  removeOldUserPeriods,
+  safeBytes,
+  sumSlices,
+} from './store.ts';
 
 const windowHours = 720;
 
@@ -63,15 +70,26 @@ export async function recordUsage(
   const serverHours = sumBy(hours, (row) => `${row.account_id} ${row.server_id} ${row.hour}`);
   await store.addServerHours(tx, serverHours);
   await addToSums(tx, serverHours);
-  const periods = rows.map(({ account_id, server_id, period_start, up, down }) => ({
+  const periods = rows.map(({ account_id, server_id, user_id, period_start, up, down }) => ({
     account_id,
     period_start,
     server_id,
+    user_id,
     bytes: safeBytes(up + down),
   }));
   await store.addPeriods(
     tx,
-    sumBy(periods, (row) => `${row.account_id} ${row.period_start} ${row.server_id}`),
+    sumBy(
+      periods.map(({ user_id: _, ...period }) => period),
+      (row) => `${row.account_id} ${row.period_start} ${row.server_id}`,
+    ),
+  );
+  await store.addUserPeriods(
+    tx,
+    sumBy(
+      periods.map(({ server_id: _, ...period }) => period),
+      (row) => `${row.account_id} ${row.period_start} ${row.user_id}`,
+    ),
   );
 }
 
@@ -107,6 +125,28 @@ export async function periodUsage(
     total: safeBytes(rows.reduce((sum, row) => sum + row.bytes, 0)),
     byServer: new Map(rows.map((row) => [row.server_id, row.bytes])),
   };
+}
+
+/** How many users one statement names. */
+const usersOfStatement = 512;
+
+/**
+ * Returns a function that gives the bytes of one of these users in the billing period of the
+ * account that begins at `period_start`.
+ */
+export async function bytesOfUsers(
+  db: Reader,
+  account_id: number,
+  period_start: number,
+  user_ids: readonly number[],
+): Promise<(user_id: number) => number> {
+  const bytes = new Map<number, number>();
+  for (let at = 0; at < user_ids.length; at += usersOfStatement) {
+    const ids = user_ids.slice(at, at + usersOfStatement);
+    const rows = await store.periodOfUsers(db, account_id, period_start, ids);
+    for (const row of rows) bytes.set(row.user_id, row.bytes);
+  }
+  return (id) => bytes.get(id) ?? 0;
 }
 
 /**

@@ -114,6 +114,32 @@ export function findUsers(db: Reader, keys: readonly Key[]): Promise<UserRow[]> 
   return db.all(`select * from users where (account_id, id) in ${list}`, values);
 }
 
+/** How many keys one statement names. */
+const maxKeys = 512;
+
+/** Those of these users who have a limit of bytes. */
+export async function findLimitedUsers(db: Reader, keys: readonly Key[]): Promise<UserRow[]> {
+  const users: UserRow[] = [];
+  for (let at = 0; at < keys.length; at += maxKeys) {
+    const { list, values } = listOfKeys(keys.slice(at, at + maxKeys));
+    users.push(
+      ...(await db.all<UserRow>(
+        `select * from users where (account_id, id) in ${list} and limit_bytes is not null`,
+        values,
+      )),
+    );
+  }
+  return users;
+}
+
+/** Users over the limit of a billing period that has ended. */
+export function overLimit(db: Reader, now: number, maxRows: number): Promise<UserRow[]> {
+  return db.all(
+    'select * from users where over_limit = 1 and over_until <= $1 order by over_until limit $2',
+    [now, maxRows],
+  );
+}
+
 export function findUserNamed(db: Reader, account_id: number, name: string) {
   return db.one<UserRow>('select * from users where account_id = $1 and name = $2', [
     account_id,

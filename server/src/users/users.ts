@@ -5,7 +5,7 @@
 // name. Verbs: list, find,
 // require, create, change, raise token_version (ends all earlier proxy tokens), disable and rename
 // (to erase), create proxy token.
-import type { Account } from '../accounts/accounts.ts';
+import { type Account, requireAccount } from '../accounts/accounts.ts';
 import { audit } from '../changes/audit.ts';
 import { above, nextId, recordChange } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
@@ -16,6 +16,7 @@ import { keyToSign } from '../keys/signing_keys.ts';
 import { visibleText } from '../values/texts.ts';
 import { changedLimits, hasLimits, type LimitChanges, limitsOfUsers, noLimits } from './limits.ts';
 import * as store from './store.ts';
+import { limitState } from './usage_limits.ts';
 
 export type User = store.UserRow;
 export {
@@ -35,6 +36,13 @@ export {
   type UserNamed,
   userSlices,
 } from './store.ts';
+export {
+  bytesLeftOfUsers,
+  evaluateUserLimits,
+  periodOfUsers,
+  sweepUserLimits,
+  type UserBytesLeft,
+} from './usage_limits.ts';
 
 export interface Flags {
   proxy: boolean;
@@ -135,6 +143,7 @@ export async function createUser(
     over_limit: 0,
     over_until: 0,
   };
+  Object.assign(user, await limitState(tx, account, user));
   if (!(await store.insert(tx, user))) {
     throw conflict(`the account has a user named ${JSON.stringify(body.name)} already.`, {
       code: 'name_taken',
@@ -210,8 +219,12 @@ export async function changeUser(
     proxy: flag(changes.flags?.proxy, user.proxy),
     billing: flag(changes.flags?.billing, user.billing),
     admin: flag(changes.flags?.admin, user.admin),
-    ...(changes.limits === undefined ? {} : await changedLimits(tx, user, changes.limits)),
   };
+  if (changes.limits !== undefined) {
+    Object.assign(after, await changedLimits(tx, user, changes.limits));
+    const account = await requireAccount(tx, user.account_id);
+    Object.assign(after, await limitState(tx, account, after));
+  }
   await store.update(tx, after);
   if (user.active && !after.active) await revokeSessions?.(tx, after);
   await userChanged(tx, after);

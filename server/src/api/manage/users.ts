@@ -19,6 +19,7 @@ import {
   createUser,
   limitsOfUsers,
   makeAdmin,
+  periodOfUsers,
   raiseTokenVersion,
   requireOtherAdmin,
   requireUserNamed,
@@ -84,6 +85,15 @@ const Moment = (description: string) =>
 const UserSigningIn = Named('UserSigningIn', {
   ...UserRecord.properties,
   limits: Limits,
+  period: Strict(
+    {
+      start: Timestamp('Start of the running billing period.'),
+      end: Timestamp('Its end, where the next one starts.'),
+      usage: Integer('Bytes of the user in it.'),
+    },
+    'Usage, which `limit_bytes` is compared with.',
+  ),
+  over_limit: Type.Boolean({ description: 'Whether `limit_bytes` is used up.' }),
   sign_in: Named(
     'SignInFacts',
     {
@@ -171,18 +181,22 @@ export function userRoutes(mount: Mount): void {
     requireSelf(scope, names.user, 'name');
     return userOf(ctx.db, scope, names);
   };
-  const present = async (db: Reader, users: readonly User[]) => {
-    const [factsOf, limitsOf] = await Promise.all([
-      signInFacts(db, users, ctx.clock.now()),
+  const present = async (db: Reader, account_id: number, users: readonly User[]) => {
+    const now = ctx.clock.now();
+    const [factsOf, limitsOf, periodOf] = await Promise.all([
+      signInFacts(db, users, now),
       limitsOfUsers(db, users),
+      periodOfUsers(db, account_id, users, now),
     ]);
     return users.map((user) => ({
       ...presentUser(user),
       limits: limitsOf(user),
+      period: periodOf(user),
+      over_limit: user.over_limit === 1,
       sign_in: factsOf(user),
     }));
   };
-  const presentOne = async (user: User) => (await present(ctx.db, [user]))[0];
+  const presentOne = async (user: User) => (await present(ctx.db, user.account_id, [user]))[0];
 
   route('GET /users', {
     may: adminsAndSelf,
@@ -198,14 +212,14 @@ export function userRoutes(mount: Mount): void {
         const of = only_user?.id ?? 0;
         const slices = (db: Reader) =>
           userPageSlices(db, account_id, of, pageFilter, page, ctx.clock.now());
-        return present(ctx.db, await readPage(mount, reply, account_id, page, slices));
+        return present(ctx.db, account_id, await readPage(mount, reply, account_id, page, slices));
       }
       if (only_user) {
         return [await presentOne(await requireUserNamed(ctx.db, account_id, only_user.name))];
       }
       async function* read(db: Reader): AsyncGenerator<Part, void, void> {
         for await (const { isLast, users } of userSlices(db, account_id)) {
-          yield { values: await present(db, users), isLast, valid_until: never };
+          yield { values: await present(db, account_id, users), isLast, valid_until: never };
         }
       }
       return listOf(account_id, 'users', read);

@@ -68,6 +68,15 @@ const UsageOutcome = Type.Object(
       }),
       { description: 'What the limits leave to each account of the batch that has one.' },
     ),
+    user_limits: Type.Array(
+      Type.Object({
+        account: Integer('Account id.'),
+        user: Integer('User id.'),
+        left_bytes: Integer("What the user's own limit leaves; 0 when it is used up."),
+        until: Timestamp('When the next billing period begins, epoch seconds.'),
+      }),
+      { description: 'The same for each user of the batch who has a limit that nodes enforce.' },
+    ),
   },
   { title: 'UsageOutcome' },
 );
