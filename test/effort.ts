@@ -1,6 +1,6 @@
 // How much the tests try by chance: one setting for all of them, EXITWARD_TEST_EFFORT.
 
-const shares = { small: 0.02, ci: 0.03, deep: 1 };
+const shares = { small: 0.005, ci: 0.01, deep: 1 };
 type Effort = keyof typeof shares;
 
 /**

@@ -179,7 +179,8 @@ test('a flood of lines is not read into memory, and the log is read on behind it
 test('what piles up while polls fail is no flood', async () => {
   const path = join(dir, 'meter.log');
   const log = new MeterLog(path);
-  const line = '1795253061.350 192.0.2.1 1 11001 1 1 10 20 origin:1 200 TCP_TUNNEL CONNECT\n';
+  const host = `${'label.'.repeat(40)}example`;
+  const line = `1795253061.350 192.0.2.1 1 11001 1 1 10 20 ${host}:1 200 TCP_TUNNEL CONNECT\n`;
   writeFileSync(path, line);
   const { position } = await log.read(undefined, 1000);
   const lines = Math.floor((10 * 1024 * 1024) / line.length);

@@ -11,6 +11,7 @@ import ipaddr from 'ipaddr.js';
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseNetworks } from '../../kit/src/address.ts';
+import { tries } from '../../test/effort.ts';
 import { systemClock } from '../src/clock.ts';
 import { L2tp } from '../src/vpn/l2tp.ts';
 import { addressAt, gatewayOf, rangeOf, slotOf } from '../src/vpn/pool.ts';
@@ -50,6 +51,7 @@ describe('the pool', () => {
         expect(last).toBeLessThan(first + 2 ** (32 - bits) - 1);
         expect(spans.length).toBeGreaterThan(2);
       }),
+      { numRuns: tries(100) },
     );
   });
 });

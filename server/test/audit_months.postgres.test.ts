@@ -105,7 +105,7 @@ eachDatabase((database) => {
         }
         await open.pop()?.close();
       }),
-      { numRuns: tries(12) },
+      { numRuns: tries(12, { atLeast: 2 }) },
     );
   });
 

@@ -73,14 +73,18 @@ export function eachDatabase(
 async function makeSqlite(isEmpty: boolean): Promise<Made> {
   const folder = await mkdtemp(join(tmpdir(), 'exitward-sqlite-'));
   const file = join(folder, 'exitward.db');
-  if (!isEmpty) {
-    sqliteTemplate ??= makeSqliteTemplate();
-    await writeFile(file, await sqliteTemplate);
-    const db = new DatabaseSync(file);
-    db.exec(newHistory());
-    db.close();
-  }
+  if (!isEmpty) await writeSqlite(file);
   return { url: `sqlite:${file}`, remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
+/** Writes a database with the current schema, and a history of its own. Answers its URL. */
+export async function writeSqlite(file: string): Promise<string> {
+  sqliteTemplate ??= makeSqliteTemplate();
+  await writeFile(file, await sqliteTemplate);
+  const db = new DatabaseSync(file);
+  db.exec(newHistory());
+  db.close();
+  return `sqlite:${file}`;
 }
 
 /** The bytes of a database with the current schema, made once in each thread. */

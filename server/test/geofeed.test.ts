@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { deepTest } from '../../test/deep_test.ts';
 import { CachedGeofeed } from '../src/geofeed/geofeed.ts';
 import { changeServer, recordHealth, requireServer } from '../src/servers/servers.ts';
 import { CommandLine } from './cli_process.ts';
@@ -152,7 +153,7 @@ describe('the command line', () => {
     expect(stdout).toContain(`city\t${file}\tTest-City\t1790000000\t\n`);
   });
 
-  test('a server does not start with a file that it cannot use, and says which', async () => {
+  deepTest('a server does not start with a file that it cannot use, and says which', async () => {
     const other = new CommandLine({ EXITWARD_GEOIP: `city=${folder}/none.mmdb` });
     await expect(other.serve()).rejects.toThrow(
       `EXITWARD_GEOIP: ${folder}/none.mmdb of city cannot be read (ENOENT).\n`,

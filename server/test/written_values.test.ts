@@ -3,6 +3,7 @@
 // requests that there are: a new one fails until it is in the table.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isDrawnOf } from '../../test/deep_test.ts';
 import { eachDatabase } from './databases.ts';
 import { type Answer, startTestApp, type TestApp, type TestClient } from './harness.ts';
 
@@ -338,7 +339,7 @@ eachDatabase((database) => {
       const { column, named, write, read } = writers()[key] as Writer;
       const field = key.split('/').at(-1)?.split(' ').at(-1);
       const { bad, good } = columns[column];
-      for (const value of bad) {
+      for (const value of bad.filter((value) => isDrawnOf(3, `${key} ${value}`))) {
         const { status, body } = await write(value as never);
         const seen = `${JSON.stringify(value)}: ${JSON.stringify(body)}`;
         expect(status, seen).toBe(400);

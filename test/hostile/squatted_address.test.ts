@@ -1,10 +1,11 @@
 // An account that lists an address of somebody else first: that one's connections would be billed
 // to it, and led where it wants.
 import { request } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eachDatabase } from '../../server/test/databases.ts';
 import { basic, startTestApp, type TestApp } from '../../server/test/harness.ts';
 import { until } from '../../server/test/waiting.ts';
+import { deepDescribe } from '../deep_test.ts';
 import { type Customer, inAnHour } from '../system/control_plane.ts';
 import { nextClientIp, originIp } from '../system/places.ts';
 import { ask } from '../system/traffic.ts';
@@ -71,7 +72,7 @@ eachDatabase((database) => {
   });
 });
 
-describe('through a node', () => {
+deepDescribe('through a node', () => {
   let world: World;
   let node: Node;
 
