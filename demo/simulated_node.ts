@@ -10,6 +10,7 @@ import type { HealthReport } from '../agent/src/health/health.ts';
 import type { HealthStatus } from '../agent/src/health/status.ts';
 import type { Identity } from '../agent/src/identity.ts';
 import { HttpControl, type StreamEvent } from '../agent/src/link/control.ts';
+import { EndOrders } from '../agent/src/link/end_orders.ts';
 import { answerOf, questionOf } from '../agent/src/link/questions.ts';
 import { Watches } from '../agent/src/link/watches.ts';
 import { decide } from '../agent/src/policy/decide.ts';
@@ -18,6 +19,7 @@ import type { LastUsed } from '../agent/src/policy/last_used.ts';
 import { decideLogin } from '../agent/src/policy/logins.ts';
 import { Policy } from '../agent/src/policy/policy.ts';
 import {
+  type EndOrder,
   isQuestion,
   type LoginQuestion,
   type NodeRecord,
@@ -57,6 +59,7 @@ export class SimulatedNode {
   readonly #control: HttpControl;
   readonly #traffic: Traffic;
   readonly #watches: Watches;
+  readonly #endOrders: EndOrders;
   readonly #rules: Rules;
   #policy = new Policy();
   #applied: Position | undefined;
@@ -84,10 +87,13 @@ export class SimulatedNode {
     this.#traffic = new Traffic(options.random);
     const connections = () => this.#traffic.connections;
     this.#control = new HttpControl({ url, token, signal: this.#signal, connections });
-    this.#watches = new Watches({
-      engine: { connections: () => this.#traffic.open() },
-      ...{ control: this.#control, clock: systemClock, log: pino({ level: 'silent' }) },
-    });
+    const parts = { control: this.#control, clock: systemClock, log: pino({ level: 'silent' }) };
+    const engine = {
+      connections: () => this.#traffic.open(),
+      end: async (order: EndOrder) => this.#traffic.end(order),
+    };
+    this.#watches = new Watches({ engine, ...parts });
+    this.#endOrders = new EndOrders({ engine, ...parts });
     this.#rules = {
       ...{ node, connect_ports: everyPort, http_ports: everyPort, allowed: [] },
       staleness_seconds: 86_400,
@@ -150,6 +156,9 @@ export class SimulatedNode {
       for (const record of event.records) {
         this.#policy.apply(record);
         this.#watches.note(record);
+        if (record.kind === 'end_connections' && record.value) {
+          void this.#endOrders.note(record.id, record.value);
+        }
         if (isQuestion(record) && record.value) void this.#answer(record.id, record.value);
       }
       this.#options.heard?.(event.records, false);

@@ -1,12 +1,14 @@
 // The traffic of a simulated node: clients of its accounts come and go by chance, and move bytes as
 // long as they are let in.
 
+import { isWanted } from '../agent/src/connection_groups.ts';
 import type { OpenConnection } from '../agent/src/engine.ts';
 import type { Rejections } from '../agent/src/link/rejection_reporter.ts';
 import { isDrained } from '../agent/src/policy/decide.ts';
 import type { Rules } from '../agent/src/policy/decision.ts';
 import type { LastUsed } from '../agent/src/policy/last_used.ts';
 import type { Account, Policy } from '../agent/src/policy/policy.ts';
+import type { EndOrder } from '../agent/src/policy/records.ts';
 import type { UsageRow } from '../agent/src/usage/journal_state.ts';
 import { rejectedAt, upShare } from './life.ts';
 
@@ -71,9 +73,13 @@ export class Traffic {
     }
   }
 
-  /** Ends them all. */
-  end(): void {
-    this.#sessions = [];
+  /** Ends those that an order names, or all; returns how many connections those were. */
+  end(order: EndOrder = {}): number {
+    const before = this.connections;
+    this.#sessions = this.#sessions.filter(
+      ({ seen }) => !isWanted(order, { ...seen, ...seen.authority }),
+    );
+    return before - this.connections;
   }
 
   takeRows(): UsageRow[] {

@@ -114,6 +114,7 @@ const nodePace = 'server/src/api/node/pace.ts';
 const reports = 'server/src/api/node/reports.ts';
 const held = 'server/src/nodes/held_usage.ts';
 const watches = 'server/src/nodes/watches.ts';
+const endOrders = 'server/src/nodes/end_orders.ts';
 const applied = 'server/src/nodes/applied.ts';
 const group = 'server/src/db/group.ts';
 const reserveShare = of('server/src/bounds/write_budget.ts', 'reserveShare');
@@ -256,6 +257,9 @@ const limits: Record<string, readonly number[]> = {
   'filters by which somebody watches the open connections': [
     ...['person', 'operators', 'all', 'leaseSeconds'].map((name) => of(watches, name)),
   ],
+  'orders to end connections': [
+    ...['account', 'operator', 'all', 'orderSeconds'].map((name) => of(endOrders, name)),
+  ],
   'attempts to sign in': ['Name', 'Address', 'Site', 'Name']
     .map((whose) => of(throttle, `freeOf${whose}`))
     .concat(of(throttle, 'longestWaitSeconds')),
@@ -310,6 +314,10 @@ const limits: Record<string, readonly number[]> = {
   'open connections that a node reports': [
     ...[of(watches, 'maxGroupsOfNode'), of(reports, 'connectionsBodyLimit')],
     of(nodePace, "'/node/connections'"),
+  ],
+  'orders to end connections that a node takes': [of(nodePace, "'/node/end-orders'")],
+  'orders that wait in a node': [
+    ...['maxWaiting', 'maxTakingSeconds'].map((name) => of('agent/src/link/end_orders.ts', name)),
   ],
   'watches that a node answers': [
     ...['maxWatches', 'longestLeaseSeconds'].map((name) => of('agent/src/link/watches.ts', name)),

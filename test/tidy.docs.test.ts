@@ -113,6 +113,7 @@ const tables: Record<string, string[]> = {
     ...['nodes', 'node_invites', 'node_questions', 'node_health', 'node_vpn_health'],
     ...['node_faults', 'held_usage', 'node_points', 'node_rejections', 'node_told_rejections'],
     ...['connection_watches', 'connection_answers', 'refusals', 'refusal_reports'],
+    ...['end_orders', 'taken_end_orders'],
   ],
 };
 

@@ -2,7 +2,7 @@
 // exit by one service are a group, and the largest groups are shown.
 import { setImmediate } from 'node:timers/promises';
 import type { OpenConnection } from './engine.ts';
-import type { ConnectionFilter } from './policy/records.ts';
+import type { ConnectionFilter, EndOrder } from './policy/records.ts';
 
 export interface ConnectionGroup {
   service: string;
@@ -54,16 +54,21 @@ export async function groupConnections(open: Iterable<OpenConnection>): Promise<
   );
 }
 
+/** Whether a filter lets a group, or one connection, through. */
+export function isWanted(filter: EndOrder, of: Required<EndOrder>): boolean {
+  const wanted = Object.entries(filter) as Array<[keyof EndOrder, number | string]>;
+  return wanted.every(([name, value]) => of[name] === value);
+}
+
 /** The first of the sorted groups that a filter lets through, and the sum of the others. */
 export function largestGroups(
   sorted: readonly ConnectionGroup[],
   filter: ConnectionFilter,
 ): LargestGroups {
-  const wanted = Object.entries(filter) as Array<[keyof ConnectionFilter, number | string]>;
   const groups: ConnectionGroup[] = [];
   const rest = { groups: 0, connections: 0, up: 0, down: 0 };
   for (const group of sorted) {
-    if (!wanted.every(([name, value]) => group[name] === value)) continue;
+    if (!isWanted(filter, group)) continue;
     if (groups.length < maxGroups) {
       groups.push(group);
       continue;

@@ -11,7 +11,7 @@ import type { Authority, Decision, Question, Rules } from './policy/decision.ts'
 import type { DecisionCounts } from './policy/decision_tally.ts';
 import type { LastUsed } from './policy/last_used.ts';
 import type { Listener, PolicySize } from './policy/policy.ts';
-import type { Position } from './policy/records.ts';
+import type { EndOrder, Position } from './policy/records.ts';
 import type { Refusal } from './policy/refusals.ts';
 import type { NameFailure } from './resolver.ts';
 import type { Unstored } from './store/unstored.ts';
@@ -152,6 +152,12 @@ export interface Engine {
   usesUnderWay(): Iterable<OpenUse>;
   /** Uses of exits that ended since the last call; none are held while there is no such log. */
   takeEndedUses(): { uses: EndedUse[]; lost: number };
+  /**
+   * Closes the connections of users that are open now and that the order names, and none that begin
+   * later, whatever happens to revoked ones. Returns how many, once they are closed. Errors: some
+   * may still be open.
+   */
+  end(order: EndOrder): Promise<number>;
   /** Authlist entries that let a connection in since the last call, each at least once. */
   takeLastUsed(): Promise<LastUsed[]>;
   /** Connections refused since the last call, as far as they are held. */

@@ -18,6 +18,7 @@ import { HealthChecks } from './health/health.ts';
 import { Programs } from './health/programs.ts';
 import { type Identity, journalPath, policyFolder, readIdentity } from './identity.ts';
 import { type Control, HttpControl } from './link/control.ts';
+import { EndOrders } from './link/end_orders.ts';
 import { FaultReporter } from './link/fault_reporter.ts';
 import { Link } from './link/link.ts';
 import { type Answer, answerTo } from './link/questions.ts';
@@ -174,6 +175,7 @@ class Agent implements Running {
     });
     this.#connectionLog = connectionLog;
     this.#keep('connection log', (signal) => connectionLog.run(signal));
+    const endOrders = new EndOrders({ engine, control, clock, log });
     const link = new Link({
       store,
       control,
@@ -189,6 +191,7 @@ class Agent implements Running {
         if (payer?.user !== undefined || !payer) this.#limits?.users.forget(payer);
       },
       onRecord: (record) => watches.note(record),
+      onOrder: (id, order) => endOrders.note(id, order),
       onFollowing: () => {
         this.#following.resolve();
         this.#usage?.sender.retry();

@@ -1,6 +1,7 @@
 // An engine without a proxy: it follows the policy on disk as real ones do, and decides the
 // requests of a test.
 
+import { isWanted } from '../src/connection_groups.ts';
 import type {
   Engine,
   EngineCounts,
@@ -18,7 +19,7 @@ import type { Decision, ProxyRequest, Question, Rules } from '../src/policy/deci
 import { DecisionTally } from '../src/policy/decision_tally.ts';
 import { type LastUsed, LastUsedTimes } from '../src/policy/last_used.ts';
 import type { Listener } from '../src/policy/policy.ts';
-import type { NodeRecord, Position } from '../src/policy/records.ts';
+import type { EndOrder, NodeRecord, Position } from '../src/policy/records.ts';
 import { type Refusal, Refusals } from '../src/policy/refusals.ts';
 import { Replica } from '../src/store/replica.ts';
 
@@ -96,6 +97,14 @@ export class FakeEngine implements Engine {
 
   connections(): Iterable<OpenConnection> {
     return this.connected;
+  }
+
+  async end(order: EndOrder): Promise<number> {
+    const before = this.connected.length;
+    this.connected = this.connected.filter(
+      ({ authority, ...of }) => !isWanted(order, { ...of, ...authority }),
+    );
+    return before - this.connected.length;
   }
 
   takeRefusals(): Refusal[] {

@@ -108,6 +108,28 @@ test('connections that a killed decider let in and did not report are closed, an
   later.socket.destroy();
 });
 
+test('an order ends what is open after its decider was killed, and after the agent died, and nothing that begins then', async () => {
+  const node = await share();
+  const tunnel = await t.openTunnel(byToken, origin.to);
+  const stays = await t.openTunnel(normal, origin.to);
+  await poll(node, 1);
+  const old = deciderOf(node.squids()[0]);
+  process.kill(old as number, 'SIGKILL');
+  // The next one is waited for; it has the owners from the agent.
+  expect(await node.engine.end({ account: 2 })).toBe(1);
+  await tunnel.ended();
+  const again = await t.openTunnel(byToken, origin.to);
+  await node.engine.stop({ leave_running: true });
+  await node.restart();
+  await node.engine.catchUp();
+  expect(await node.engine.end({ account: 2, user: 1 })).toBe(1);
+  await again.ended();
+  const last = await t.openTunnel(byToken, origin.to);
+  await poll(node, 6);
+  for (const client of [last, stays]) expect((await client.ask(requestInside)).status).toBe(200);
+  for (const client of [last, stays]) client.socket.destroy();
+});
+
 deepTest(
   'what a decider let in that was killed while no agent was there is closed by the next one',
   async () => {

@@ -318,6 +318,27 @@ test.each(drawn(revocations))('%s ends the tunnel at once, and no other', async 
   expect(world.client(2).fetch({ down: 10 }).from).toBe(exits[0]);
 });
 
+test('an order ends a tunnel at once, and no other; its bytes are billed once, and the client may connect again', async () => {
+  await world.client(1).connect();
+  await world.client(2).connect({ login: 'alice@contract2', password: passwordOf(2) });
+  world.client(1).fetch({ down: 1000 });
+  expect(await world.node.ask({ do: 'end', order: { account: 1, user: 2 } })).toBe(0);
+  const order = { account: 1, user: 1, service: 'vpn-ikev2', exit_ip: exits[0] };
+  expect(await world.node.ask({ do: 'end', order })).toBe(1);
+  expect(() => world.client(1).fetch({ down: 10, seconds: 2 })).toThrow();
+  await until(async () => (await world.client(1).tunnels()).length === 0);
+  expect(world.client(2).fetch({ down: 10 }).from).toBe(exits[0]);
+  await until(async () => {
+    await tick();
+    return (billed.get(1)?.down ?? 0) > 1000;
+  });
+  const before = billed.get(1);
+  for (let count = 0; count < 3; count += 1) await tick();
+  expect(billed.get(1)).toEqual(before);
+  await world.client(1).connect();
+  expect(world.client(1).fetch({ down: 10 }).from).toBe(exits[0]);
+});
+
 deepTest(
   'a download that is under way stands still with the change, and what came of it is billed',
   async () => {

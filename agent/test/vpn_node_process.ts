@@ -10,7 +10,7 @@ import { readConfig } from '../src/config.ts';
 import type { Engine } from '../src/engine.ts';
 import { VpnHealth } from '../src/health/vpn_health.ts';
 import { loginOf } from '../src/link/questions.ts';
-import type { NodeRecord } from '../src/policy/records.ts';
+import type { EndOrder, NodeRecord } from '../src/policy/records.ts';
 import { startEngine } from '../src/start_engine.ts';
 import { Store } from '../src/store/store.ts';
 import { Journal } from '../src/usage/journal.ts';
@@ -19,6 +19,8 @@ import { Meter } from '../src/usage/meter.ts';
 export type Question =
   | { do: 'replace' | 'apply'; records: NodeRecord[]; revision: number }
   | { do: 'tick' | 'faults' | 'counts' | 'connections' | 'refusals' | 'health' }
+  | { do: 'end'; order: EndOrder }
+  | { do: 'tick' | 'faults' | 'counts' | 'connections' | 'health' }
   | { do: 'explain'; service: 'vpn-ikev2' | 'vpn-ikev1'; login: string; exit_ip: string }
   | { do: 'stop'; leave_running: boolean };
 
@@ -66,6 +68,8 @@ async function answer(question: Question): Promise<unknown> {
       return [...engine.connections()];
     case 'refusals':
       return engine.takeRefusals();
+    case 'end':
+      return engine.end(question.order);
     case 'health':
       await health.check(new AbortController().signal);
       return { ...health.report(), faults: health.faults() };

@@ -234,6 +234,23 @@ class Life {
     });
   }
 
+  /** When it is over, the sessions that the account had are over; later ones may stay. */
+  endByOrder(): void {
+    const account = this.#random.one(accounts);
+    const before = [...this.#sessions.all].filter(
+      ({ is_open, authority }) => is_open && authority.account === account,
+    );
+    this.#do(async (isAlive) => {
+      const ended = await this.#sessions.end({ account });
+      if (!isAlive()) return;
+      expect(ended === 0 && before.some(({ is_open }) => is_open)).toBe(false);
+      for (const { address, connection } of before) {
+        const isOpen = this.#kernel.kept.get(address)?.is_open === true;
+        expect(isOpen && this.#nameAt(address) === connection, `${connection} is open`).toBe(false);
+      }
+    });
+  }
+
   look(): void {
     this.#isLost = false;
     for (const stray of this.#sessions.noteTunnels(new Map(this.#tunnels))) {
@@ -379,6 +396,7 @@ const acts: Array<[times: number, name: string, act: Act]> = [
   [5, 'leave', (life) => life.leave()],
   [6, 'change', (life) => life.change()],
   [2, 'the clock is looked at', (life) => life.closeRevoked()],
+  [3, 'an order', (life) => life.endByOrder()],
   [8, 'look', (life) => life.look()],
   [10, 'poll', (life) => life.poll()],
   [4, 'time passes', (life) => life.pass()],
@@ -427,8 +445,34 @@ test.each<VpnAuthority>([
   expect(opened).toMatchObject({ authority, is_open: true });
   const next = new VpnSessions(options);
   await next.recover();
-  const { client: _, ...session } = opened as VpnSession;
+  const { client: _, ends: __, ...session } = opened as VpnSession;
   expect([...next.all]).toEqual([session]);
+});
+
+test('an order ends the tunnels that it names by account, service, address and exit, before any look at them', async () => {
+  const sessions = new VpnSessions(usual());
+  const open = async (account: number, service: string, address: string) => {
+    const authority = { by: 'vpn', ...claims, account, expiry: null, generation: 0 } as const;
+    const allowed = { verdict: 'allow', authority, exit_ip: exitIp } as Allowed;
+    return (await sessions.open(allowed, undefined, undefined, service, address)) as VpnSession;
+  };
+  const all = [
+    await open(1, 'vpn-ikev2', '192.0.2.1'),
+    await open(1, 'vpn-l2tp', '192.0.2.1'),
+    await open(1, 'vpn-ikev2', '2001:db8::1'),
+    await open(2, 'vpn-ikev2', '192.0.2.1'),
+  ];
+  const isOpen = () => all.map(({ is_open }) => is_open);
+  expect(await sessions.end({ account: 1, user: 2 })).toBe(0);
+  expect(await sessions.end({ exit_ip: '198.51.100.9' })).toBe(0);
+  expect(
+    await sessions.end({ account: 1, user: 1, address: '192.0.2.1', service: 'vpn-l2tp' }),
+  ).toBe(1);
+  expect(isOpen()).toEqual([true, false, true, true]);
+  expect(await sessions.end({ address: '192.0.2.1' })).toBe(2);
+  expect(isOpen()).toEqual([false, false, true, false]);
+  expect(await sessions.end({ account: 1, exit_ip: exitIp })).toBe(1);
+  expect(await sessions.end({})).toBe(0);
 });
 
 test('an address of PPP that is given out again is free once its bytes are reported, though no look saw the tunnel before', async () => {

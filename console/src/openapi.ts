@@ -61,6 +61,19 @@ export interface AccountChanges {
   token_lifetime_seconds?: number;
 }
 
+export interface AccountEndOrder {
+  /** Those of this user. */
+  user?: string;
+  /** Those from this IP address. */
+  address?: string;
+  /** Those to this exit IP. */
+  exit_ip?: string;
+  /** Those of this server, by its short name. */
+  server?: string;
+  /** Those of this service: proxy, proxy-https, or a VPN service. */
+  service?: string;
+}
+
 export interface AccountServerPlace {
   /** City that houses the server. */
   city: string;
@@ -707,6 +720,48 @@ export interface DrainedNodes {
   nodes: number[];
   /** Whether they take no new connections. Those that are open go on. */
   drained: boolean;
+}
+
+export interface EndOrder {
+  /** Those of this account, by its name. */
+  account?: string;
+  /** Those of this user of the account. */
+  user?: string;
+  /** Those from this IP address. */
+  address?: string;
+  /** Those to this exit IP. */
+  exit_ip?: string;
+  /** Those of this server, by its short name. */
+  server?: string;
+  /** Those of this service: proxy, proxy-https, or a VPN service. */
+  service?: string;
+  /** Those of this node, by its id. */
+  node?: number;
+}
+
+export interface EndedConnections {
+  /** How many connections were ended, as the nodes say. */
+  ended: number;
+  /** The nodes that carried it out. */
+  acknowledged: {
+    /** Server short name. */
+    server: string;
+    /** The node; for operators. */
+    node?: string;
+    /** How many it ended. */
+    ended: number;
+  }[];
+  /** Nodes that have not said that they carried it out. */
+  missing: {
+    /** Server short name. */
+    server: string;
+    /** The node; for operators. */
+    node?: string;
+    /** It is offline; its agent is older than this server and may not know the order; it has not taken it; it took it, and has not said how many it ended. */
+    reason: 'offline' | 'outdated' | 'no_answer' | 'unfinished';
+  }[];
+  /** A node that has not taken the order by then never does. */
+  until: number;
 }
 
 export interface EntryExpiries {
@@ -2433,6 +2488,7 @@ export const operations = {
   console_change_authlist_entry: { method: 'PATCH', path: '/console/authlist/{id}' },
   console_remove_authlist_entry: { method: 'DELETE', path: '/console/authlist/{id}' },
   console_list_connections: { method: 'GET', path: '/console/connections' },
+  console_end_connections: { method: 'POST', path: '/console/connections/end' },
   console_get_contract: { method: 'GET', path: '/console/contract' },
   console_list_entries: { method: 'GET', path: '/console/entries' },
   console_events: { method: 'GET', path: '/console/events' },
@@ -2531,6 +2587,10 @@ export const operations = {
     path: '/admin/accounts/{account}/authlist/{id}',
   },
   admin_list_account_connections: { method: 'GET', path: '/admin/accounts/{account}/connections' },
+  admin_end_account_connections: {
+    method: 'POST',
+    path: '/admin/accounts/{account}/connections/end',
+  },
   admin_get_account_contract: { method: 'GET', path: '/admin/accounts/{account}/contract' },
   admin_list_account_entries: { method: 'GET', path: '/admin/accounts/{account}/entries' },
   admin_list_account_network: { method: 'GET', path: '/admin/accounts/{account}/network' },
@@ -2623,6 +2683,7 @@ export const operations = {
   admin_find_address: { method: 'GET', path: '/admin/addresses' },
   admin_list_audit: { method: 'GET', path: '/admin/audit' },
   admin_open_connections: { method: 'GET', path: '/admin/connections' },
+  admin_end_connections: { method: 'POST', path: '/admin/connections/end' },
   admin_get_doctor: { method: 'GET', path: '/admin/doctor' },
   admin_events: { method: 'GET', path: '/admin/events' },
   admin_list_geo_statuses: { method: 'GET', path: '/admin/geo' },
@@ -2763,6 +2824,10 @@ export interface Operations {
       };
     };
     response: OpenConnections;
+  };
+  console_end_connections: {
+    given: { body: AccountEndOrder };
+    response: EndedConnections;
   };
   console_get_contract: {
     given: object;
@@ -3215,6 +3280,10 @@ export interface Operations {
     };
     response: OpenConnections;
   };
+  admin_end_account_connections: {
+    given: { path: { account: string }; body: AccountEndOrder };
+    response: EndedConnections;
+  };
   admin_get_account_contract: {
     given: { path: { account: string } };
     response: ConsoleContract;
@@ -3530,6 +3599,10 @@ export interface Operations {
       };
     };
     response: OpenConnections;
+  };
+  admin_end_connections: {
+    given: { body: EndOrder };
+    response: EndedConnections;
   };
   admin_get_doctor: {
     given: object;

@@ -197,6 +197,18 @@ function sentencesIn(words: ValueWords): Sentences {
     'proxy_token.create': ({ target, is }) =>
       `made a proxy access token for ${name(target)}${until(is)}`,
 
+    'connection.end': ({ is }) =>
+      `ended ${is.service === undefined ? 'the connections' : `the ${text(is.service)} connections`}${[
+        ['of', is.user],
+        ['of the account', is.account],
+        ['from', is.address],
+        ['to the exit IP', is.exit_ip],
+        ['on', is.server],
+        ['on the node', is.node],
+      ]
+        .flatMap(([word, value]) => (value === undefined ? [] : [` ${word} ${text(value)}`]))
+        .join('')}, by an order to ${count(number(is.nodes), 'node')}`,
+
     'session.create': ({ is }) =>
       ({ invitation: 'signed in by an invitation', link: 'signed in by a one-time link' })[
         String(is.by)

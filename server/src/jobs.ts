@@ -18,6 +18,7 @@ import { reportHeldKeys, sweepSigningKeys } from './keys/signing_keys.ts';
 import { purgeRemoved } from './lists/removals.ts';
 import {
   pruneChanges,
+  purgeEndOrders,
   purgeHistory,
   purgeInvites,
   purgeQuestions,
@@ -83,6 +84,7 @@ export const jobs: readonly Job[] = [
   { name: 'forget sign-in attempts', every_seconds: 600, purges: true, run: purgeAttempts },
   { name: 'forget questions', every_seconds: 30, purges: false, run: purgeQuestions },
   { name: 'forget watches', every_seconds: 15, purges: false, run: purgeWatches },
+  { name: 'forget end orders', every_seconds: 30, purges: false, run: purgeEndOrders },
   {
     name: 'forget refusals',
     every_seconds: 600,

@@ -17,6 +17,7 @@ test('a wrong clock holds back every job, except those that do no lasting harm',
     'authlist proofs': 'they depend on a setting, not on time',
     'forget questions': 'the caller has had no answer, and asks again',
     'forget watches': 'the next request asks the nodes again',
+    'forget end orders': 'an order ends within a minute, and its sender hears which nodes took it',
     'report keys': 'it tells what this process has',
     'renew hashes': 'they depend on the keys, not on time',
   };

@@ -183,6 +183,8 @@ eachDatabase((database) => {
 
     /** Each request that changes something, as the person sends it. */
     const acts: Record<string, () => Promise<Answer>> = {
+      'post /connections/end': () =>
+        person.post('/connections/end', { user: name, address: addresses[0] }),
       'post /authlist': () => person.post('/authlist', entry),
       'post /authlist/add': () =>
         person.post('/authlist/add', { addresses: addresses[1], user: name, expiry }),

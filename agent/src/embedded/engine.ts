@@ -1,6 +1,7 @@
 // The embedded engine: proxies in the agent's own process. It needs no root and no other program.
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
 import { canonicalAddress } from '../../../kit/src/address.ts';
 import { ownedByConnection } from '../../../kit/src/owner.ts';
@@ -8,6 +9,7 @@ import { SerialQueue } from '../../../kit/src/serial_queue.ts';
 import { ownAddresses } from '../address.ts';
 import type { Config } from '../config.ts';
 import { connectionCaps } from '../connection_caps.ts';
+import { isWanted } from '../connection_groups.ts';
 import type {
   Engine,
   EngineCounts,
@@ -27,7 +29,7 @@ import { DecisionTally } from '../policy/decision_tally.ts';
 import { mayReach } from '../policy/destination.ts';
 import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
 import type { Listener } from '../policy/policy.ts';
-import type { Position } from '../policy/records.ts';
+import type { EndOrder, Position } from '../policy/records.ts';
 import { type Refusal, Refusals } from '../policy/refusals.ts';
 import { Sessions } from '../policy/sessions.ts';
 import { Resolver } from '../resolver.ts';
@@ -51,6 +53,8 @@ export interface EmbeddedOptions extends EngineOptions {
 
 const patience = { handshake_ms: 20_000, first_request_ms: 20_000, next_request_ms: 60_000 };
 
+/** A turn of the event loop ends this many connections: others wait for it meanwhile. */
+const endedTogether = 500;
 /** How often expiries are checked. */
 const evaluateSeconds = 1;
 /** How often failed ports, and the machine's addresses, name servers and ports are checked. */
@@ -159,6 +163,11 @@ class EmbeddedEngine implements Engine {
   }
 
   *connections(): Generator<OpenConnection> {
+    for (const [, connection] of this.#open()) yield connection;
+  }
+
+  /** By name. */
+  *#open(): Generator<[name: string, OpenConnection]> {
     const { sessions, connections, clock } = this.#ctx;
     const now = clock.now();
     for (const [name, authority] of sessions.all()) {
@@ -168,7 +177,8 @@ class EmbeddedEngine implements Engine {
       const address = canonicalAddress(socket.remoteAddress ?? '');
       if (address === undefined) continue;
       const service = socket instanceof TLSSocket ? 'proxy-https' : 'proxy';
-      yield { service, authority, address, exit_ip, since, ...connection.look(now) };
+      const facts = { service, authority, address, exit_ip, since };
+      yield [name, { ...facts, ...connection.look(now) }];
     }
   }
 
@@ -178,6 +188,17 @@ class EmbeddedEngine implements Engine {
 
   takeEndedUses(): ReturnType<Engine['takeEndedUses']> {
     return this.#ctx.connections.ended.take();
+  }
+
+  async end(order: EndOrder): Promise<number> {
+    const named = Array.from(this.#open()).filter(([, { authority, ...of }]) =>
+      isWanted(order, { ...of, ...authority }),
+    );
+    for (const [at, [name]] of named.entries()) {
+      if (at % endedTogether === endedTogether - 1) await setImmediate();
+      this.#ctx.connections.close(name);
+    }
+    return named.length;
   }
 
   async takeLastUsed(): Promise<LastUsed[]> {

@@ -11,6 +11,7 @@ import type { NodeRecord, Position } from '../policy/records.ts';
 import type { Batch } from '../usage/journal_state.ts';
 import type { LastUsedReports } from '../usage/last_used_reporter.ts';
 import type { UsageAnswer } from '../usage/sender.ts';
+import type { OrderReports } from './end_orders.ts';
 import { EventReader, EventTooLong, type ServerEvent } from './events.ts';
 import type { FaultReports } from './fault_reporter.ts';
 import { IdleTimeout, newAgent, notOurs, piecesOf, readJson, send } from './http.ts';
@@ -48,7 +49,8 @@ export type Control = ControlPlane &
   FaultReports &
   RejectionReports &
   RefusalReports &
-  ConnectionReports;
+  ConnectionReports &
+  OrderReports;
 
 export interface HttpControlOptions {
   /** Of the node interface, without `/node`. */
@@ -181,6 +183,14 @@ export class HttpControl implements Control {
 
   async reportConnections(watch: number, largest: LargestGroups): Promise<void> {
     await this.#post('/connections', { watch, ...largest });
+  }
+
+  async takeOrder(order: number): Promise<void> {
+    await this.#post('/end-orders', { order });
+  }
+
+  async reportEnded(order: number, ended: number): Promise<void> {
+    await this.#post('/end-orders', { order, ended });
   }
 
   async answer(id: number, answer: Answer): Promise<void> {

@@ -8,10 +8,12 @@ import type { Engine } from '../engine.ts';
 import type { Fault } from '../faults.ts';
 import {
   BadRecord,
+  type EndOrder,
   isQuestion,
   type LoginQuestion,
   type NodeRecord,
   type Position,
+  type QuestionKind,
   type QuestionValue,
   readRecord,
 } from '../policy/records.ts';
@@ -32,6 +34,8 @@ export interface LinkOptions {
   onPayer?: (payer?: Payer) => void;
   /** Called with each record of a change. */
   onRecord?: (record: NodeRecord) => void;
+  /** Called with an order once all changes before it are applied. */
+  onOrder?: (id: number, order: EndOrder) => void;
   /** Called when the control plane is heard from, at first and after each outage. */
   onFollowing?: () => void;
 }
@@ -50,10 +54,8 @@ export interface LinkStatus {
   behind_seconds: number;
 }
 
-interface Question {
-  id: number;
-  value: QuestionValue | LoginQuestion;
-}
+type Question = Extract<NodeRecord, { kind: QuestionKind }>;
+type Order = Extract<NodeRecord, { kind: 'end_connections' }>;
 
 /** Without this pause, hundreds of nodes with many changes would overload the control plane. */
 const acknowledgingPauseSeconds = 0.1;
@@ -68,6 +70,7 @@ export class Link {
   readonly #log: Logger;
   readonly #onPayer: (payer?: Payer) => void;
   readonly #onRecord: (record: NodeRecord) => void;
+  readonly #onOrder: (id: number, order: EndOrder) => void;
   readonly #onFollowing: () => void;
   readonly #revocation: Revocation;
   /** `moved`: one of the fields below has changed. */
@@ -77,8 +80,8 @@ export class Link {
   #hasUnapplied = true;
   #unacknowledged: Position | undefined;
   #needsSnapshot = false;
-  /** They came after changes that are stored, and are answered once those are applied. */
-  #questions: Question[] = [];
+  /** They came after changes that are stored, and are carried out once those are applied. */
+  #passing: Array<Question | Order> = [];
   #isFollowing = false;
   #heard_at: number | undefined;
   /** Steady seconds. */
@@ -88,7 +91,7 @@ export class Link {
   #stream = new AbortController();
 
   constructor(options: LinkOptions) {
-    const { store, engine, control, clock, log, onPayer, onRecord, onFollowing } = options;
+    const { store, engine, control, clock, log, onPayer, onRecord, onOrder, onFollowing } = options;
     this.#store = store;
     this.#engine = engine;
     this.#control = control;
@@ -96,6 +99,7 @@ export class Link {
     this.#log = log;
     this.#onPayer = onPayer ?? (() => {});
     this.#onRecord = onRecord ?? (() => {});
+    this.#onOrder = onOrder ?? (() => {});
     this.#onFollowing = onFollowing ?? (() => {});
     this.#revocation = new Revocation(() => clock.steady());
   }
@@ -192,7 +196,7 @@ export class Link {
     }
     const records = readAll(received);
     for (const record of records) {
-      this.#noteQuestion(record);
+      if (isQuestion(record) || record.kind === 'end_connections') this.#passing.push(record);
       this.#onRecord(record);
       if (record.kind === 'unreadable') this.#log.error({ record }, 'a record cannot be read');
       const { kind } = record;
@@ -296,7 +300,7 @@ export class Link {
   async #apply(): Promise<void> {
     this.#hasUnapplied = false;
     const stored = this.#store.position;
-    const questionCount = this.#questions.length;
+    const passingCount = this.#passing.length;
     const applied = await this.#engine.catchUp();
     // If the policy was replaced meanwhile, the next round applies it.
     const isSame = stored && stored.epoch === this.#store.position?.epoch;
@@ -307,7 +311,7 @@ export class Link {
     if (held && covers(applied, held)) this.#behind_since = undefined;
     this.#unacknowledged = this.#store.isSound ? this.#storedOf(applied) : undefined;
     this.#events.emit('moved');
-    for (const question of this.#questions.splice(0, questionCount)) void this.#answer(question);
+    for (const record of this.#passing.splice(0, passingCount)) this.#carryOut(record);
   }
 
   /** A worker may have changes that an earlier agent could not write to the disk. */
@@ -370,15 +374,17 @@ export class Link {
     await once(this.#events, 'moved', { signal }).catch(() => {});
   }
 
-  // ---- Questions ----------------------------------------------------------------------------
+  // ---- Questions and orders -----------------------------------------------------------------
 
-  #noteQuestion(record: NodeRecord): void {
-    // Without a value the question is over.
-    if (!isQuestion(record) || !record.value) return;
-    this.#questions.push({ id: record.id, value: record.value });
+  #carryOut(record: Question | Order): void {
+    const { kind, id, value } = record;
+    // Without a value it is over.
+    if (!value) return;
+    if (kind === 'end_connections') this.#onOrder(id, value);
+    else void this.#answer(id, value);
   }
 
-  async #answer({ id, value }: Question): Promise<void> {
+  async #answer(id: number, value: QuestionValue | LoginQuestion): Promise<void> {
     try {
       await this.#control.answer(id, await answerTo(value, this.#engine));
     } catch (error) {

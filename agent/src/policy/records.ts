@@ -134,6 +134,11 @@ export interface WatchValue extends ConnectionFilter {
   lease_seconds: number;
 }
 
+/** The connections that an order ends; without any of these, all of the node. */
+export interface EndOrder extends ConnectionFilter {
+  service?: string;
+}
+
 /** The whole new state of one record; a null value means that the record is gone. */
 export type NodeRecord =
   | { kind: 'server'; value: ServerValue | null }
@@ -153,9 +158,10 @@ export type NodeRecord =
   | { kind: 'unreadable'; name: string; value: { message: string } }
   | { kind: 'explain' | 'explain_token'; id: number; value: QuestionValue | null }
   | { kind: 'explain_login'; id: number; value: LoginQuestion | null }
-  | { kind: 'connections'; id: number; value: WatchValue | null };
+  | { kind: 'connections'; id: number; value: WatchValue | null }
+  | { kind: 'end_connections'; id: number; value: EndOrder | null };
 
-type QuestionKind = 'explain' | 'explain_token' | 'explain_login';
+export type QuestionKind = 'explain' | 'explain_token' | 'explain_login';
 
 /** Whether a record is a question about a decision. */
 export function isQuestion<T extends { kind?: unknown }>(
@@ -165,9 +171,10 @@ export function isQuestion<T extends { kind?: unknown }>(
   return kind === 'explain' || kind === 'explain_token' || kind === 'explain_login';
 }
 
-/** Whether a record is part of the policy. Questions and watches are not: they pass. */
+/** Whether a record is part of the policy. Questions, watches and orders are not: they pass. */
 export function isStored(record: { kind?: unknown }): boolean {
-  return !isQuestion(record) && record.kind !== 'connections';
+  const { kind } = record;
+  return !isQuestion(record) && kind !== 'connections' && kind !== 'end_connections';
 }
 
 /** A point in one history of changes. */
@@ -273,6 +280,11 @@ const tokenClaims = object({
   expiry: whole,
 });
 
+const connectionFilter = {
+  ...{ account: optional(whole, undefined), user: optional(whole, undefined) },
+  ...{ address: optional(text, undefined), exit_ip: optional(text, undefined) },
+};
+
 /** The members that identify a record of a kind, and those of its state. */
 interface Shape {
   names: Record<string, Check>;
@@ -331,14 +343,8 @@ const shapes = new Map<unknown, Shape>([
   ['explain_token', ofId({ ...question, user: text, claims: optional(tokenClaims, null) })],
   ['explain_login', ofId({ service: text, login: text, exit_ip: text })],
   ['explain', ofId({ ...question, user: optional(text, undefined) })],
-  [
-    'connections',
-    ofId({
-      lease_seconds: whole,
-      ...{ account: optional(whole, undefined), user: optional(whole, undefined) },
-      ...{ address: optional(text, undefined), exit_ip: optional(text, undefined) },
-    }),
-  ],
+  ['connections', ofId({ lease_seconds: whole, ...connectionFilter })],
+  ['end_connections', ofId({ ...connectionFilter, service: optional(text, undefined) })],
 ]);
 
 /** The name of a record among all of a policy: `server`, `contract 1`, `authlist 1 9`. */

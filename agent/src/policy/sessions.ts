@@ -47,8 +47,10 @@ export class Sessions {
     return account === undefined ? undefined : this.#byAccount.get(account)?.get(connection);
   }
 
-  *all(): Generator<[connection: string, Authority]> {
-    for (const connections of this.#byAccount.values()) yield* connections;
+  /** All, or those of one account. */
+  *all(account?: number): Generator<[connection: string, Authority]> {
+    const accounts = account === undefined ? this.#byAccount.keys() : [account];
+    for (const id of accounts) yield* this.#byAccount.get(id) ?? [];
   }
 
   close(connection: string): void {

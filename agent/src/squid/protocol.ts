@@ -43,6 +43,8 @@ export interface Questions {
    * list, or had a new request.
    */
   take_list: { question: ListChange; response: Opened };
+  /** The owners of all connections, or of an account's. Some may be over. */
+  owners: { question: { account?: number | undefined }; response: Opened };
   /** When entries last let a connection in, up to this many: nothing is decided meanwhile. */
   take_uses: { question: number; response: LastUsed[] };
   explain: { question: Question; response: { verdict: Decision; position?: Position } };

@@ -14,7 +14,7 @@ import type { OpenUse } from '../exit_use.ts';
 import type { Fault } from '../faults.ts';
 import type { Question } from '../policy/decision.ts';
 import { DecisionTally } from '../policy/decision_tally.ts';
-import type { Position } from '../policy/records.ts';
+import type { EndOrder, Position } from '../policy/records.ts';
 import type { Vpn } from './vpn.ts';
 
 /** Where both continue. If there was no VPN before, the journal has just the proxy's cursor. */
@@ -66,6 +66,11 @@ export class EngineWithVpn implements Engine {
   /** A tunnel's end shows in the uses under way. */
   takeEndedUses(): ReturnType<Engine['takeEndedUses']> {
     return this.#proxy.takeEndedUses();
+  }
+
+  async end(order: EndOrder): Promise<number> {
+    const [proxy, vpn] = await Promise.all([this.#proxy.end(order), this.#vpn.end(order)]);
+    return proxy + vpn;
   }
 
   takeLastUsed(): ReturnType<Engine['takeLastUsed']> {

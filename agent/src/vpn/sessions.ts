@@ -5,12 +5,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { SerialQueue } from '../../../kit/src/serial_queue.ts';
 import type { VpnService } from '../../../kit/src/vpn_password.ts';
 import type { Clock } from '../clock.ts';
+import { isWanted } from '../connection_groups.ts';
 import type { Finished, OpenConnection, Poll, Stored, Traffic } from '../engine.ts';
 import type { OpenUse } from '../exit_use.ts';
 import { revocationOf } from '../policy/decide.ts';
 import type { Allowed, Authority, Rules } from '../policy/decision.ts';
 import type { Reason } from '../policy/denials.ts';
 import type { Policy } from '../policy/policy.ts';
+import type { EndOrder } from '../policy/records.ts';
 import { type Revoked, Sessions } from '../policy/sessions.ts';
 import { type AddressRange, addressAt } from './pool.ts';
 import type { LoginAttempt } from './radius_server.ts';
@@ -81,6 +83,8 @@ export interface VpnSession extends SessionFlows {
   counted: { up: number; down: number; last_byte_at: number };
   /** Where its client was at its login, and at the last look. */
   client?: TunnelClient | undefined;
+  /** As of its login; undefined: an earlier agent opened it. */
+  ends?: Record<keyof TunnelEnds, string> | undefined;
 }
 
 /** Identifies a client of IKEv1 when it logs in again for new keys. */
@@ -93,6 +97,9 @@ export interface TunnelEnds {
   /** The client's address. */
   address: string;
 }
+
+/** Of a session that an earlier agent opened, before the first look: no order names them. */
+const unknownEnds = { service: '', exit_ip: '', address: '' };
 
 /** The carrier of a tunnel, by which it can be ended: charon's number for it, or a pppd process. */
 export type Tunnel = { ends?: TunnelEnds | undefined } & (
@@ -206,13 +213,15 @@ export class VpnSessions {
   /**
    * Opens a session for a login; returns it, or the reason against it. `given`: the address of a
    * PPP client, which already has one. `client`: one that may log in again. `service`: of the VPN.
+   * `source`: the client's address.
    * Errors: the kernel's.
    */
   open(
     { authority, exit_ip }: Allowed,
     given?: string,
     client?: TunnelClient,
-    service?: string,
+    service = '',
+    source = '',
   ): Promise<VpnSession | Reason> {
     return this.#queue.run(async () => {
       const { kernel, rules, policy, clock } = this.#options;
@@ -225,11 +234,13 @@ export class VpnSessions {
       this.#zone = (this.#zone % largestZone) + 1;
       const flows = { address, zone: this.#zone };
       const counted = { up: 0, down: 0, last_byte_at: since };
-      const session = { connection, ...flows, authority, since, is_open: true, counted, client };
+      const names = { connection, ...flows, authority, since };
+      const ends = { service, exit_ip, address: source };
+      const session = { ...names, is_open: true, counted, client, ends };
       await kernel.open({ ...flows, exit_ip, note: noteOf(session) });
       this.#byAddress.set(address, session);
       this.#building.set(connection, since);
-      if (service !== undefined) this.#services.set(connection, service);
+      if (service !== '') this.#services.set(connection, service);
       this.#authorities.open(connection, authority);
       // A change that came after the decision found no session to close.
       const reason = revocationOf(policy(), rules, authority, clock.now(), service);
@@ -251,6 +262,21 @@ export class VpnSessions {
         await this.#close([...this.all].filter(({ connection }) => reasons.has(connection)));
       }
       return revoked;
+    });
+  }
+
+  /**
+   * Closes the sessions that are open now and that the order names; returns how many. Errors: the
+   * kernel's.
+   */
+  end(order: EndOrder): Promise<number> {
+    return this.#revocations.run(async () => {
+      const named = [...this.all].filter(({ is_open, address, authority, ends }) => {
+        const current = this.#tunnels?.get(address)?.ends ?? ends ?? unknownEnds;
+        return is_open && isWanted(order, { ...current, ...authority });
+      });
+      await this.#close(named);
+      return named.length;
     });
   }
 

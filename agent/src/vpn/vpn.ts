@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { canonicalAddress } from '../../../kit/src/address.ts';
 import { SerialQueue } from '../../../kit/src/serial_queue.ts';
 import { Certificate } from '../certificate.ts';
 import type { Clock } from '../clock.ts';
@@ -16,7 +17,7 @@ import type { Rules, VpnLogin } from '../policy/decision.ts';
 import { type DecisionCounts, DecisionTally } from '../policy/decision_tally.ts';
 import { sentenceOf } from '../policy/denials.ts';
 import { decideLogin } from '../policy/logins.ts';
-import type { Position } from '../policy/records.ts';
+import type { EndOrder, Position } from '../policy/records.ts';
 import { type Refusal, Refusals, refusedBy } from '../policy/refusals.ts';
 import { Replica } from '../store/replica.ts';
 import type { Unstored } from '../store/unstored.ts';
@@ -136,6 +137,13 @@ export class Vpn {
     return this.#sessions?.connections() ?? [];
   }
 
+  /** Ends tunnels at once: the kernel lets nothing through, and clients hear of it next. */
+  async end(order: EndOrder): Promise<number> {
+    const ended = (await this.#sessions?.end(order)) ?? 0;
+    if (ended > 0) this.#pause.abort();
+    return ended;
+  }
+
   /** The decision on this login. */
   async explain(login: VpnLogin): Promise<Explanation> {
     const { policy, position } = this.#replica;
@@ -221,6 +229,7 @@ export class Vpn {
     const service = serviceOf(connection);
     // New keys of IKEv1 are another login.
     const client = service === 'vpn-ikev1' ? { connection, login, source, source_port } : undefined;
+    const from = canonicalAddress(source);
     if (address !== undefined) await this.#untilFree(address);
     const start = performance.now();
     const question = {
@@ -233,7 +242,7 @@ export class Vpn {
     const outcome =
       decision.verdict === 'allow'
         ? ((client && this.#sessions?.resume(client, decision.authority)) ??
-          (await this.#sessions?.open(decision, address, client, question.service)) ??
+          (await this.#sessions?.open(decision, address, client, question.service, from)) ??
           'not_ready')
         : decision.reason;
     const logFields = { service, login, source, exit_ip };

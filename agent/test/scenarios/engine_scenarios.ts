@@ -5,6 +5,7 @@ import { effort } from '../../../test/effort.ts';
 import * as t from '../proxy_world.ts';
 import { customDns } from './custom_dns.ts';
 import { destinations } from './destinations.ts';
+import { ending } from './ending.ts';
 import { exits } from './exits.ts';
 import { families as otherFamily } from './families.ts';
 import type { Family } from './family.ts';
@@ -68,6 +69,7 @@ export function engineScenarios(
       if (isOfEach) headers(scene);
       if (isOfEach) http(scene);
       revocation(scene);
+      ending(scene);
       usage(scene);
     });
 

@@ -7,7 +7,7 @@ import { ConnectionError, ExitwardError } from '../errors.ts';
 import { contract, login, logout, servers, tokenCreate, users, whoami } from './account.ts';
 import { authlistCommands } from './authlist.ts';
 import { askService } from './completion.ts';
-import { connections } from './connections.ts';
+import { connections, endConnections } from './connections.ts';
 import { dnsCommands } from './dns.ts';
 import { doctor } from './doctor.ts';
 import { exits } from './exits.ts';
@@ -29,7 +29,10 @@ Off a terminal, lists are tab-separated, without a header and with plain numbers
 
 const groups: Program<Session>['groups'] = {
   'Log in': [login, logout, whoami],
-  'See the account': [status, contract, servers, exits, users, connections, refusals],
+  'See the account': [
+    ...[status, contract, servers, exits, users],
+    ...[connections, endConnections, refusals],
+  ],
   'Give access': [...authlistCommands, tokenCreate],
   'Custom DNS': dnsCommands,
   VPN: vpnCommands,

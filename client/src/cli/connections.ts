@@ -1,5 +1,5 @@
-// exw connections: who is connected now with the account's users.
-import type { Column, Shown } from '../../../kit/src/cli/output.ts';
+// exw connections: who is connected now with the account's users, and ending that.
+import { type Column, counted, type Shown } from '../../../kit/src/cli/output.ts';
 import { command } from './command.ts';
 import { asPerson, personNotes, personOptions } from './person.ts';
 import { address } from './values.ts';
@@ -24,14 +24,19 @@ const columns: Column[] = [
   ['credentials', 'credentials', 'list'],
 ];
 
+/** "Incomplete: no answer from a node of fra1." Undefined: none is missing. */
+function missingNote(missing: OpenConnections['missing'], lack: string): string | undefined {
+  const servers = [...new Set(missing.map(({ server }) => server))];
+  return servers.length === 0 ? undefined : `${lack} from a node of ${servers.join(', ')}.`;
+}
+
 /** The groups and servers that the list lacks; undefined: none. */
 function lackOf({ rest, missing }: OpenConnections): string | undefined {
-  const servers = [...new Set(missing.map(({ server }) => server))];
   const sentences = [
-    ...(rest.groups > 0 ? [`${rest.connections} more in ${rest.groups} smaller groups.`] : []),
-    ...(servers.length > 0 ? [`Incomplete: no answer from a node of ${servers.join(', ')}.`] : []),
+    rest.groups > 0 ? `${rest.connections} more in ${rest.groups} smaller groups.` : undefined,
+    missingNote(missing, 'Incomplete: no answer'),
   ];
-  return sentences.length > 0 ? sentences.join(' ') : undefined;
+  return sentences.filter(Boolean).join(' ') || undefined;
 }
 
 export const connections = command({
@@ -68,5 +73,48 @@ export const connections = command({
       },
       ...(sentence === undefined ? {} : { sentence }),
     };
+  },
+});
+
+interface Ended {
+  ended: number;
+  missing: OpenConnections['missing'];
+}
+
+export const endConnections = command({
+  name: 'connections end',
+  summary: 'end open connections: all that have in common what the options say',
+  options: {
+    ...personOptions,
+    of: { summary: 'those of this user', value: '<name>', read: String },
+    address: { summary: 'those from this address', value: '<ip>', read: address },
+    exit: { summary: 'those to this exit IP', value: '<ip>', read: address },
+    server: { summary: 'those of this server', value: '<name>', read: String },
+    service: {
+      summary: 'those of this service: proxy, proxy-https, vpn-ikev2, …',
+      value: '<service>',
+      read: String,
+    },
+  },
+  notes: `${personNotes}\nWithout the admin flag you end your own connections.`,
+  examples: ['exw connections end --user alice --address 203.0.113.7'],
+  question: ({ options: { of, address, exit, server, service } }) => {
+    const named = Object.entries({ of, from: address, 'to the exit IP': exit, on: server });
+    const parts = [...named, ['by', service] as const].flatMap(([word, value]) =>
+      value === undefined ? [] : [` ${word} ${value}`],
+    );
+    return `This ends ${parts.length === 0 ? 'all open connections' : `the open connections${parts.join('')}`} that you may end. A user whose right stands may connect again at once.`;
+  },
+  run: async (given, session): Promise<Shown> => {
+    const { of: user, address, exit: exit_ip, server, service } = given.options;
+    const value = await asPerson(session, given.options, (person) =>
+      person.send<Ended>('POST', '/connections/end', { user, address, exit_ip, server, service }),
+    );
+    const { ended, missing } = value;
+    const sentences = [
+      `${counted(ended, 'connection')} ${ended === 1 ? 'was' : 'were'} ended.`,
+      missingNote(missing, 'No answer'),
+    ];
+    return { value, parts: [], sentence: sentences.filter(Boolean).join(' ') };
   },
 });

@@ -6,8 +6,11 @@ import { Digits, Integer, Named, OneOf, Strict, Text, Timestamp } from '../http/
 import { wholeIn } from '../http/paging.ts';
 import {
   answerWaitSeconds,
+  type EndedConnections as Ended,
+  endWaitSeconds,
   type OpenConnections as Looked,
   maxGroupsOfNode,
+  orderSeconds,
   type SummedBy,
 } from '../nodes/nodes.ts';
 import { usersByKey } from '../users/users.ts';
@@ -78,6 +81,51 @@ export const OpenConnections = Named('OpenConnections', {
   ),
 });
 
+/** The connections that are ended have all of these in common. */
+export const endFilters = {
+  user: Type.Optional(Text('Those of this user.')),
+  address: Type.Optional(Text('Those from this IP address.', 64)),
+  exit_ip: Type.Optional(Text('Those to this exit IP.', 64)),
+  server: Type.Optional(Text('Those of this server, by its short name.')),
+  service: Type.Optional(Text('Those of this service: proxy, proxy-https, or a VPN service.', 32)),
+};
+
+export const EndedConnections = Named('EndedConnections', {
+  ended: Integer('How many connections were ended, as the nodes say.'),
+  acknowledged: Type.Array(
+    Strict({
+      server: Type.String({ description: 'Server short name.' }),
+      node: Type.Optional(Type.String({ description: 'The node; for operators.' })),
+      ended: Integer('How many it ended.'),
+    }),
+    { description: 'The nodes that carried it out.' },
+  ),
+  missing: Type.Array(
+    Strict({
+      server: Type.String({ description: 'Server short name.' }),
+      node: Type.Optional(Type.String({ description: 'The node; for operators.' })),
+      reason: OneOf(
+        ['offline', 'outdated', 'no_answer', 'unfinished'],
+        'It is offline; its agent is older than this server and may not know the order; it has not taken it; it took it, and has not said how many it ended.',
+      ),
+    }),
+    { description: 'Nodes that have not said that they carried it out.' },
+  ),
+  until: Timestamp('A node that has not taken the order by then never does.'),
+});
+
+export const aboutEnding = `The nodes end what is open when they take the order, and nothing that begins later: a user whose right stands may connect again at once. Take the right away first to keep a user out. The answer comes when all live nodes have carried it out, or after ${endWaitSeconds} seconds; a node that is not reached within ${orderSeconds} seconds ends nothing.`;
+
+/** Names of nodes are for operators. */
+export function presentEnded(
+  { acknowledged, missing, ...sums }: Ended,
+  isOperator: boolean,
+): Static<typeof EndedConnections> {
+  const shown = <T extends { node: string }>({ node, ...other }: T) =>
+    isOperator ? { node, ...other } : other;
+  return { ...sums, acknowledged: acknowledged.map(shown), missing: missing.map(shown) } as never;
+}
+
 const defaultGroups = 100;
 /** Asks for sums of the groups, by one of these. */
 export const summedBy = <T extends SummedBy[]>(by: readonly [...T]) =>
@@ -97,6 +145,13 @@ export const connectionFilters = {
 
 export const aboutConnections = `Live nodes are asked, and repeat their answers every few seconds while somebody looks: ask again as often as a page is to move. The first request waits up to ${answerWaitSeconds} seconds for them. Connections of one user from one address to one exit IP by one service are a group. Nothing is stored for longer than a minute.`;
 
+/** The addresses among filters, in their one spelling. Errors: 400. */
+export function readAddresses({ address, exit_ip }: { address?: string; exit_ip?: string }) {
+  const of = (field: string, text: string | undefined) =>
+    text === undefined ? undefined : parseAddress(field, text, { addresses: 'any' });
+  return { address: of('address', address), exit_ip: of('exit_ip', exit_ip) };
+}
+
 /** The addresses among the filters, and how the list is to be. Errors: 400. */
 export function readFilters(query: {
   address?: string;
@@ -104,11 +159,9 @@ export function readFilters(query: {
   limit?: string;
   by?: SummedBy;
 }) {
-  const { address, exit_ip, limit, by } = query;
-  const of = (field: string, text: string | undefined) =>
-    text === undefined ? undefined : parseAddress(field, text, { addresses: 'any' });
+  const { limit, by } = query;
   return {
-    filter: { address: of('address', address), exit_ip: of('exit_ip', exit_ip) },
+    filter: readAddresses(query),
     list: { maxRows: wholeIn('limit', limit, defaultGroups, 1, maxGroupsOfNode), by },
   };
 }

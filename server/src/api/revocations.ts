@@ -8,14 +8,17 @@ const replacing = ['ip', 'user', 'expiry', 'limit_bytes', 'hostname', 'server'];
 const isView = /\/views\/:id$/;
 
 /**
- * True for a removal, a raised token_version, a suspension, an undone proof, a changed password, a
- * user made inactive or losing a flag, a drained node, and a change by which an entry, a contract
- * or a limit may let through less than before.
+ * True for a removal, a raised token_version, a suspension, an undone proof, a changed password,
+ * ended connections, a user made inactive or losing a flag, a drained node, and a change by which
+ * an entry, a contract or a limit may let through less than before.
  */
 export function isRevocation({ method, routeOptions, body }: FastifyRequest): boolean {
   const url = routeOptions.url ?? '';
   if (isView.test(url)) return false;
-  if (method === 'DELETE' || /\/(token_version|erase|password|remove|end_sessions)$/.test(url))
+  if (
+    method === 'DELETE' ||
+    /\/(token_version|erase|password|remove|end_sessions|connections\/end)$/.test(url)
+  )
     return true;
   if (method !== 'PATCH' && method !== 'PUT') return false;
   const fields = (body ?? {}) as Record<string, unknown>;

@@ -13,7 +13,8 @@ export type ChangeKind =
   | 'override'
   | 'overrides_cleared'
   | 'explain'
-  | 'connections';
+  | 'connections'
+  | 'end_connections';
 
 export interface Change {
   kind: ChangeKind;
@@ -72,7 +73,11 @@ const topicsOf: Record<ChangeKind, Topic[]> = {
   overrides_cleared: ['overrides'],
   explain: [],
   connections: [],
+  end_connections: [],
 };
+
+/** They pass: neither a record nor a response shows them. */
+const passing: ChangeKind[] = ['explain', 'connections', 'end_connections'];
 
 /** The columns of `versions` that a bump raises. */
 type VersionColumn = 'revision' | `${Topic}_revision`;
@@ -155,18 +160,16 @@ function changeGroupOf(tx: Transaction): Promise<ChangeGroup> {
 
 /**
  * Logs a change for the nodes and returns its revision. Bumps the version of its account (or of the
- * network), except for questions and
- * watches, which no response shows.
+ * network), except for questions, watches and orders to end connections, which no response shows.
  * Revisions commit in order on both engines: only one group writes at a time.
  */
 export async function recordChange(tx: Transaction, change: NewChange): Promise<number> {
   tx.markWritten();
   const group = await changeGroupOf(tx);
   const { kind, account_id, server_id = null, record_id = null } = change;
-  const revision =
-    kind === 'explain' || kind === 'connections'
-      ? group.next()
-      : group.bump(account_id ?? networkVersion, topicsOf[kind]);
+  const revision = passing.includes(kind)
+    ? group.next()
+    : group.bump(account_id ?? networkVersion, topicsOf[kind]);
   group.logged.push({ revision, kind, account_id, server_id, record_id, at: tx.now });
   return revision;
 }

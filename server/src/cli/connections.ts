@@ -1,4 +1,4 @@
-// exitward connection …: who is connected now.
+// exitward connection …: who is connected now, and ending that.
 import { type Column, counted, type Shown } from '../../../kit/src/cli/output.ts';
 import { bytesInWords } from '../../../kit/src/cli/values.ts';
 import { terminalWidth, wrapped } from '../../../kit/src/cli/wrapped.ts';
@@ -48,6 +48,7 @@ const reasons = {
   offline: 'offline',
   outdated: 'its agent is older than the server',
   no_answer: 'no answer',
+  unfinished: 'it took the order and has not said how many it ended',
 };
 
 /** Next to the table: the sums, and the nodes that are missing. */
@@ -55,15 +56,19 @@ export function notesOn({ rest, total, missing }: OpenConnections): string[] {
   const { connections, groups, up, down } = total;
   const sums = `${counted(connections, 'connection')} in ${counted(groups, 'group')}, ${bytesInWords(up)} from clients, ${bytesInWords(down)} to clients.`;
   const others = `${counted(rest.groups, 'smaller group')} with ${counted(rest.connections, 'connection')} not listed.`;
+  return [
+    ...(connections > 0 ? [sums] : []),
+    ...(rest.groups > 0 ? [others] : []),
+    ...missingNotes(missing),
+  ];
+}
+
+function missingNotes(missing: OpenConnections['missing']): string[] {
   const silent = Array.from(
     Map.groupBy(missing, ({ reason }) => reason),
     ([reason, nodes]) => `${namesOf(nodes)} (${reasons[reason]})`,
   );
-  return [
-    ...(connections > 0 ? [sums] : []),
-    ...(rest.groups > 0 ? [others] : []),
-    ...(silent.length > 0 ? [`Not included: ${silent.join('; ')}.`] : []),
-  ];
+  return silent.length > 0 ? [`Not included: ${silent.join('; ')}.`] : [];
 }
 
 const namesShown = 8;
@@ -75,6 +80,36 @@ function namesOf(nodes: OpenConnections['missing']): string {
     ? `${names.slice(0, namesShown).join(', ')} and ${rest} others`
     : names.join(', ');
 }
+
+interface Ended {
+  ended: number;
+  acknowledged: object[];
+  missing: OpenConnections['missing'];
+}
+
+/** "12 connections were ended by 2 nodes. Not included: fra1-b (offline)." */
+function endedShown(value: Ended): Shown {
+  const { ended, acknowledged, missing } = value;
+  const were = ended === 1 ? 'was' : 'were';
+  const done = `${counted(ended, 'connection')} ${were} ended by ${counted(acknowledged.length, 'node')}.`;
+  return { value, parts: [], sentence: [done, ...missingNotes(missing)].join(' ') };
+}
+
+/** "the connections of alice (acme) from 203.0.113.7": the options as a person says them. */
+function namedBy({ account, user, address, exit_ip, server, node, service }: Row): string {
+  const places = [
+    ['from', address],
+    ['to the exit IP', exit_ip],
+    ['on', server],
+    ['on the node', node],
+    ['by', service],
+  ].flatMap(([word, value]) => (value === undefined ? [] : [` ${word} ${value}`]));
+  const owner = user === undefined ? account : `${user} (${account})`;
+  return `the open connections${owner === undefined ? '' : ` of ${owner}`}${places.join('')}`;
+}
+
+/** Any of these says which connections; a user or a service narrows it. */
+const naming = ['account', 'address', 'exit_ip', 'server', 'node'];
 
 export function connectionsShown(value: OpenConnections): Shown {
   const { connections, sums } = value;
@@ -90,7 +125,7 @@ export function connectionsShown(value: OpenConnections): Shown {
   return { value, parts: [list, { text: wrapped(text, terminalWidth()) }] };
 }
 
-export const connectionNoun = nounOf('connection', 'who is connected now', [
+export const connectionNoun = nounOf('connection', 'who is connected now, and ending it', [
   {
     usage: 'list',
     list: true,
@@ -117,5 +152,28 @@ export const connectionNoun = nounOf('connection', 'who is connected now', [
       'exitward connection list --account acme --by address',
     ],
     run: async (given, api) => connectionsShown(await api.get(`/connections${given.query()}`)),
+  },
+  {
+    usage: 'end',
+    summary: 'end open connections: all that have in common what the options say',
+    options: [
+      ['--account <account>', 'those of this account', 'account'],
+      ['--user <user>', 'those of this user of the account', 'user'],
+      ['--address <ip>', 'those from this address', 'address'],
+      ['--exit <ip>', 'those to this exit IP', 'exit_ip'],
+      ['--server <server>', 'those of this server', 'server'],
+      ['--node <id>', 'those of this node', 'node', whole],
+      ['--service <service>', 'those of this service: proxy, proxy-https, vpn-ikev2, …', 'service'],
+    ],
+    // Without a name there is nothing to confirm: the server says what is missing.
+    question: async ({ fields }) =>
+      naming.some((name) => fields[name] !== undefined)
+        ? `This ends ${namedBy(fields)}. A user whose right stands may connect again at once.`
+        : undefined,
+    examples: [
+      'exitward connection end --account acme --user alice',
+      'exitward connection end --address 203.0.113.7 --yes',
+    ],
+    run: async (given, api) => endedShown(await api.post('/connections/end', given.fields)),
   },
 ]);

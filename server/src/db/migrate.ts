@@ -43,6 +43,7 @@ import {
   usageOfUsers,
   usageOfUsersFilled,
 } from './migrations/0045_usage_of_users.ts';
+import { endOrders } from './migrations/0047_end_orders.ts';
 
 interface Migration {
   id: number;
@@ -107,6 +108,7 @@ const migrations: Migration[] = [
     nextPart: fillUsageOfUsers,
     statements: usageOfUsersFilled,
   },
+  { id: 47, name: 'end_orders', statements: endOrders },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;

@@ -130,7 +130,7 @@ export function pruneChanges(tx: Transaction, older_than: number, limit: number)
 }
 
 /**
- * How many changes that concern a server come after a revision; questions and watches do not count.
+ * How many changes that concern a server come after a revision, without those that pass.
  * `maxLag` stands for that many or more, and for a revision more than `maxLag` behind the newest:
  * the log is not read any further.
  */
@@ -145,7 +145,7 @@ export async function nodeLag(
   if (newest - revision > maxLag) return maxLag;
   const row = await db.one<{ lag: number }>(
     `select count(*) as lag from changes where revision > $2 and revision <= $3
-       and kind not in ('explain', 'connections') and ${concerns}`,
+       and kind not in ('explain', 'connections', 'end_connections') and ${concerns}`,
     [server_id, revision, newest],
   );
   return Number(row?.lag ?? 0);

@@ -32,6 +32,15 @@ import { replaceVpnHealth } from './vpn_health_store.ts';
  */
 export type Node = store.NodeRow;
 export { AppliedWatch } from './applied.ts';
+export {
+  type EndedConnections,
+  endConnections,
+  endWaitSeconds,
+  orderSeconds,
+  purgeEndOrders,
+  reportEnded,
+  takeEndOrder,
+} from './end_orders.ts';
 export { faultsByNode, type NodeFault } from './faults.ts';
 export { reportHealth } from './health.ts';
 export { listHeld } from './held_store.ts';

@@ -15,6 +15,7 @@ import { exitIpsOfServer, findServer, portSchemesOf, servicesOf } from '../serve
 import { hasLimits, mayUseServer, servicesOfUser, type User, userSlices } from '../users/users.ts';
 import { storedJson } from '../values/stored_json.ts';
 import { type CurrentRows, readCurrentRows } from './current_rows.ts';
+import { findOrderRecord } from './end_orders.ts';
 import { findQuestion, type LoginQuestion, type Question } from './questions.ts';
 import { nodesOfServer } from './store.ts';
 import { findWatchRecord } from './watches.ts';
@@ -195,6 +196,9 @@ export async function recordsOfChange(
   }
   if (kind === 'connections' && id !== null) {
     return [{ kind, id, value: (await findWatchRecord(db, id)) ?? null }];
+  }
+  if (kind === 'end_connections' && id !== null) {
+    return [{ kind, id, value: (await findOrderRecord(db, secrets, id)) ?? null }];
   }
   if (account === null) return [];
   if (!rows.isOn(account, server_id)) return [goneRecord(account)];

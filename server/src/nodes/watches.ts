@@ -353,7 +353,8 @@ function sumsBy(by: SummedBy, groups: readonly ConnectionGroup[]): ConnectionSum
   return [...sums.values()];
 }
 
-function reasonOf({ live, version: its }: store.AskedNode): Silence {
+/** Why a node that was asked has not answered. */
+export function reasonOf({ live, version: its }: store.AskedNode): Silence {
   if (live === 0) return 'offline';
   return compareVersions(its, version) < 0 ? 'outdated' : 'no_answer';
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { SerialQueue } from '../../../../kit/src/serial_queue.ts';
 import { mayDial, ownAddresses } from '../../address.ts';
 import { connectionCaps } from '../../connection_caps.ts';
+import { isWanted } from '../../connection_groups.ts';
 import type {
   Engine,
   EngineCounts,
@@ -20,13 +21,13 @@ import { decideWithin, isDrained } from '../../policy/decide.ts';
 import type { Question } from '../../policy/decision.ts';
 import type { LastUsed } from '../../policy/last_used.ts';
 import { type Listener, Policy } from '../../policy/policy.ts';
-import type { Position } from '../../policy/records.ts';
+import type { EndOrder, Position } from '../../policy/records.ts';
 import type { Refusal } from '../../policy/refusals.ts';
 import type { Revoked } from '../../policy/sessions.ts';
 import { Resolver } from '../../resolver.ts';
 import { Replica, readServer } from '../../store/replica.ts';
 import { refusalOf } from '../conf/destinations.ts';
-import type { CaughtUp } from '../protocol.ts';
+import type { CaughtUp, Opened } from '../protocol.ts';
 import { killSockets, listSockets, type Socket, sourceOf } from '../sockets.ts';
 import { carriedBytes, forgedFault } from './claims.ts';
 import { payloadOf, type TrackedSquid } from './connection.ts';
@@ -150,11 +151,9 @@ class SquidEngine implements Engine {
     ] of this.#connections.listed()) {
       const listener = this.#pastListeners.get(socket.port - config.port_shift);
       if (owner.by === 'probe' || !listener) continue;
-      const { exit_ip, tls } = listener;
       yield {
-        ...{ service: tls ? 'proxy-https' : 'proxy', authority: owner },
-        ...{ address: sourceOf(name), exit_ip, since, last_byte_at: moved_at },
-        ...payloadOf(socket, tls),
+        ...{ ...factsOf(name, listener), authority: owner, since, last_byte_at: moved_at },
+        ...payloadOf(socket, listener.tls),
       };
     }
   }
@@ -197,6 +196,38 @@ class SquidEngine implements Engine {
       .map(Number);
     const listener = this.#pastListeners.get((port ?? 0) - this.#options.config.port_shift);
     return { address: sourceOf(name), source_port, listener };
+  }
+
+  async end(order: EndOrder): Promise<number> {
+    const { config } = this.#options;
+    const owners = new Map(
+      (await Promise.all(this.#fleet.active.map((worker) => this.#owners(worker, order)))).flat(),
+    );
+    const ports = this.#fleet.active.flatMap(({ squid }) => squid.ports);
+    const named = (await listSockets(ports, config.listen_host)).flatMap(({ connection, port }) => {
+      const owner = owners.get(connection);
+      const listener = this.#pastListeners.get(port - config.port_shift);
+      if (!owner || owner.by === 'probe' || !listener) return [];
+      const isOrdered = isWanted(order, { ...factsOf(connection, listener), ...owner });
+      return isOrdered ? [connection] : [];
+    });
+    for (const connection of named) this.#connections.revoke(connection);
+    await this.#kill(named);
+    return named.length;
+  }
+
+  /**
+   * The owners of connections, as of this moment: only its decider knows the newest. One of an
+   * earlier version does not answer; then they are at most a second old.
+   */
+  async #owners({ squid, link }: Worker, { account }: EndOrder): Promise<Opened> {
+    try {
+      await link.connected(loadingSeconds * 1000);
+      return (await link.ask('owners', { account })).flat();
+    } catch (error) {
+      this.#options.log.warn({ err: error, squid: squid.number }, 'a decider sends no owners');
+      return this.#connections.owners(squid.number);
+    }
   }
 
   async takeLastUsed(): Promise<LastUsed[]> {
@@ -368,14 +399,14 @@ class SquidEngine implements Engine {
       if (closes && !this.#connections.revoke(revocation.connection)) continue;
       log.info({ ...revocation, closed: closes }, 'a connection is revoked');
     }
-    if (closes) this.#kill(revoked.map(({ connection }) => connection));
+    if (closes) this.#startKilling(revoked.map(({ connection }) => connection));
   }
 
   #closeSuspects(squid: number, connections: readonly string[]): void {
     const { config, log } = this.#options;
     if (config.on_revoke === 'leave') return;
     log.warn({ squid, connections }, 'connections without an owner are closed');
-    this.#kill(connections);
+    this.#startKilling(connections);
   }
 
   /** Clients without an admitted request must not take a Squid's descriptors from the others. */
@@ -395,27 +426,31 @@ class SquidEngine implements Engine {
         { squid: squid.number, connections: tooMany.length },
         'too many connections wait without a request that was let in: the oldest are closed',
       );
-      this.#kill(tooMany);
+      this.#startKilling(tooMany);
     }
   }
 
-  /** Nothing waits for the kernel here: that would delay the next change. */
-  #kill(named: readonly string[]): void {
+  /** Resolves when they are closed. Errors: the kernel's, which are a fault of the engine, too. */
+  async #kill(named: readonly string[]): Promise<void> {
     const ports = new Set(this.#fleet.workers.flatMap(({ squid }) => squid.ports));
     // The names come from deciders, which must not affect other connections of this machine.
     const connections = named.filter((name) =>
       ports.has(Number(name.slice(name.lastIndexOf('>') + 1))),
     );
     if (connections.length === 0) return;
-    killSockets(connections, this.#options.config.listen_host).then(
-      () => {
-        this.#closing_fault = undefined;
-      },
-      (error: Error) => {
-        this.#closing_fault = `Revoked connections cannot be closed: ${error.message}.`;
-        this.#options.log.error({ err: error }, 'closing revoked connections failed');
-      },
-    );
+    try {
+      await killSockets(connections, this.#options.config.listen_host);
+      this.#closing_fault = undefined;
+    } catch (error) {
+      this.#closing_fault = `Connections cannot be closed: ${(error as Error).message}.`;
+      this.#options.log.error({ err: error }, 'closing connections failed');
+      throw error;
+    }
+  }
+
+  /** Nothing waits for the kernel here: that would delay the next change. */
+  #startKilling(named: readonly string[]): void {
+    this.#kill(named).catch(() => {});
   }
 
   // ---- Traffic ----------------------------------------------------------------------------
@@ -491,6 +526,11 @@ class SquidEngine implements Engine {
       squid.reopenLogs();
     }
   }
+}
+
+/** The facts by which connections to a listener are grouped, next to their user. */
+function factsOf(connection: string, { exit_ip, tls }: Listener) {
+  return { service: tls ? 'proxy-https' : 'proxy', address: sourceOf(connection), exit_ip };
 }
 
 /**

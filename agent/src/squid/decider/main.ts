@@ -238,6 +238,7 @@ async function respond({
   if (ask === 'catch_up') return catchUp();
   if (ask === 'take_list') return connections.take(question);
   if (ask === 'take_uses') return uses.take(question);
+  if (ask === 'owners') return [...sessions.all(question.account)];
   const isFull = census.isFullFor.bind(census);
   const explain = () => decideWithin(isFull, replica.policy, evaluator.rules, question, now());
   let verdict = explain();

@@ -1,23 +1,42 @@
-// …/connections: who is connected now, of one account; without the admin flag oneself alone.
+// …/connections: who is connected now, of one account, and ending that; without the admin flag of
+// oneself alone.
 import { requireContractServer } from '../../contract_servers/contract_servers.ts';
-import { Strict } from '../../http/fields.ts';
-import { openConnections } from '../../nodes/nodes.ts';
+import { Named, Strict } from '../../http/fields.ts';
+import { endConnections, openConnections } from '../../nodes/nodes.ts';
 import { requireUserNamed } from '../../users/users.ts';
 import {
   aboutConnections,
+  aboutEnding,
   connectionFilters,
+  EndedConnections,
+  endFilters,
   OpenConnections,
   presentConnections,
+  presentEnded,
+  readAddresses,
   readFilters,
 } from '../connections.ts';
 import type { Mount } from './mount.ts';
-import { requireSelf } from './scope.ts';
+import { requireSelf, type Scope } from './scope.ts';
 
 const Query = Strict(connectionFilters);
+const EndOrder = Named('AccountEndOrder', endFilters);
 
-export function connectionRoutes({ ctx, audience, routesOf }: Mount): void {
+export function connectionRoutes({ ctx, audience, routesOf, write }: Mount): void {
   const { db } = ctx;
-  routesOf('usage')('GET /connections', {
+  const route = routesOf('usage');
+
+  /** The ids of the named. Errors: 403 for another user than oneself, or for the server; 404. */
+  const idsOf = async (scope: Scope, { user, server }: { user?: string; server?: string }) => {
+    const { account_id, only_user } = scope;
+    requireSelf(scope, user, 'name');
+    const ofUser = user === undefined ? only_user : await requireUserNamed(db, account_id, user);
+    const ofServer =
+      server === undefined ? undefined : await requireContractServer(db, account_id, server);
+    return { account_id, user_id: ofUser?.id, server_id: ofServer?.id };
+  };
+
+  route('GET /connections', {
     id: 'list_connections',
     may: ['admin', 'proxy'],
     summary: "Who is connected now with the account's users",
@@ -31,27 +50,45 @@ export function connectionRoutes({ ctx, audience, routesOf }: Mount): void {
     },
     handle: async (request) => {
       const { scope, query } = request;
-      const { account_id, only_user } = scope;
       const { filter, list } = readFilters(query);
-      requireSelf(scope, query.user, 'name');
-      const user_id =
-        only_user?.id ??
-        (query.user === undefined
-          ? undefined
-          : (await requireUserNamed(db, account_id, query.user)).id);
-      const server_id =
-        query.server === undefined
-          ? undefined
-          : (await requireContractServer(db, account_id, query.server)).id;
       const watcher = audience.is_operator
         ? undefined
-        : { account_id, user_id: request.person.user_id };
-      const of = { ...filter, account_id, user_id, server_id };
+        : { account_id: scope.account_id, user_id: request.person.user_id };
+      const of = { ...filter, ...(await idsOf(scope, query)) };
       return presentConnections(
         db,
         await openConnections(ctx, of, watcher, list),
         audience.is_operator,
       );
+    },
+  });
+
+  route('POST /connections/end', {
+    id: 'end_connections',
+    may: ['admin', 'proxy'],
+    summary: "End open connections of the account's users",
+    description: `All that have in common what the body names; without a field, all of the account. ${aboutEnding} Without the admin flag: one's own connections.`,
+    body: EndOrder,
+    answer: EndedConnections,
+    statuses: {
+      403: 'Without the admin flag: a user other than oneself; or the server is not on the contract.',
+      404: 'There is no such user or server.',
+      429: 'Connections were ended too often within a minute.',
+    },
+    handle: async (request) => {
+      const { scope, body } = request;
+      const { only_user, account_name: account } = scope;
+      const { user = only_user?.name, server, service } = body;
+      const addresses = readAddresses(body);
+      const filter = { ...addresses, ...(await idsOf(scope, body)), service };
+      const ended = await endConnections(
+        ctx,
+        (action) => write(request, action),
+        filter,
+        audience.is_operator ? undefined : scope.account_id,
+        { ...(user === undefined ? { account } : { user }), ...addresses, server, service },
+      );
+      return presentEnded(ended, audience.is_operator);
     },
   });
 }

@@ -1,5 +1,5 @@
-// POST /node/usage, last-used, health, faults, refusals, answers and connections: the reports of
-// a node.
+// POST /node/usage, last-used, health, faults, refusals, answers, connections and end-orders: the
+// reports of a node.
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { canonicalAddress } from '../../../../kit/src/address.ts';
@@ -20,6 +20,7 @@ import {
   maxRefusalsOfReport,
   maxRowsOfBatch,
   reportConnections,
+  reportEnded,
   reportFaults,
   reportHealth,
   reportRefusals,
@@ -27,6 +28,7 @@ import {
   reportUsage,
   reportVpnHealth,
   servedAccounts,
+  takeEndOrder,
 } from '../../nodes/nodes.ts';
 import type { HealthStatus } from '../../servers/servers.ts';
 import { ExitCheck } from '../decisions.ts';
@@ -238,6 +240,13 @@ const Connections = Named('NodeConnections', {
   rest: Strict({ groups: Integer('How many groups.', 0, 2 ** 32), ...ofGroups }, 'The others.'),
 });
 
+const EndOrder = Named('NodeEndOrder', {
+  order: Integer('Id of the order, from its record.', 1),
+  ended: Type.Optional(
+    Integer('How many connections the node ended. Left out: it takes the order.', 0, 2 ** 32),
+  ),
+});
+
 export function reportRoutes(app: FastifyInstance, ctx: Context): void {
   const route = nodeRoute(app);
 
@@ -374,6 +383,23 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
     handle: async (request) => {
       const { watch, ...connections } = request.body;
       await reportConnections(ctx, actorOf(request), request.node, watch, connections);
+    },
+  });
+
+  route('POST /node/end-orders', {
+    id: 'take_end_order',
+    summary: 'Take an order to end connections, and then say how many were ended',
+    description:
+      'A node ends connections only after it has taken the order here; each node takes an order once.',
+    body: EndOrder,
+    statuses: {
+      404: 'No order of this id is there for this node: it is over, or was taken before.',
+      429: tooOften,
+    },
+    handle: async (request) => {
+      const { order, ended } = request.body;
+      if (ended === undefined) await takeEndOrder(ctx, actorOf(request), request.node, order);
+      else await reportEnded(ctx.db, actorOf(request), request.node, order, ended);
     },
   });
 }

@@ -1,22 +1,28 @@
-// /admin/connections: who is connected now, in the whole network.
+// /admin/connections: who is connected now, in the whole network, and ending that.
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { requireAccountNamed } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
 import { invalidField } from '../../errors.ts';
-import { Digits, Strict, Text } from '../../http/fields.ts';
+import { Digits, Integer, Named, Strict, Text } from '../../http/fields.ts';
 import { wholeIn } from '../../http/paging.ts';
-import { openConnections, requireAnyNode } from '../../nodes/nodes.ts';
+import { endConnections, openConnections, requireAnyNode } from '../../nodes/nodes.ts';
 import { requireServer } from '../../servers/servers.ts';
 import { requireUserNamed } from '../../users/users.ts';
 import {
   aboutConnections,
+  aboutEnding,
   connectionFilters,
+  EndedConnections,
+  endFilters,
   OpenConnections,
   presentConnections,
+  presentEnded,
+  readAddresses,
   readFilters,
   summedBy,
 } from '../connections.ts';
+import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 
 const Query = Strict({
@@ -27,9 +33,46 @@ const Query = Strict({
   node: Type.Optional(Digits('Of this node, by its id.', 1)),
 });
 
+/** At least one says which connections; a user or a service narrows that. */
+const EndOrder = Named('EndOrder', {
+  account: Type.Optional(Text('Those of this account, by its name.')),
+  ...endFilters,
+  user: Type.Optional(Text('Those of this user of the account.')),
+  node: Type.Optional(Integer('Those of this node, by its id.', 1)),
+});
+const named = ['account', 'address', 'exit_ip', 'server', 'node'] as const;
+
+interface Names {
+  account?: string | undefined;
+  user?: string | undefined;
+  server?: string | undefined;
+  node_id: number | null;
+}
+
 export function connectionRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: nodes');
   const { db } = ctx;
+
+  /** The ids of what is named. Errors: 400 for a user without an account; 404. */
+  const idsOf = async ({ account, user, server, node_id }: Names) => {
+    if (user !== undefined && account === undefined) {
+      throw invalidField('user', 'is that of an account; expected account as well.');
+    }
+    const ofAccount =
+      account === undefined ? undefined : (await requireAccountNamed(db, account)).id;
+    const ofUser =
+      ofAccount === undefined || user === undefined
+        ? undefined
+        : (await requireUserNamed(db, ofAccount, user)).id;
+    const node = node_id === null ? undefined : await requireAnyNode(db, node_id);
+    const ofServer = server === undefined ? undefined : (await requireServer(db, server)).id;
+    const server_id = ofServer ?? node?.server_id;
+    return {
+      ids: { account_id: ofAccount, user_id: ofUser, node_id: node?.id, server_id },
+      node,
+    };
+  };
+
   route('GET /admin/connections', {
     id: 'open_connections',
     summary: 'Who is connected now',
@@ -41,31 +84,42 @@ export function connectionRoutes(app: FastifyInstance, ctx: Context): void {
       429: 'Too many different filters are watched at once.',
     },
     handle: async ({ query }) => {
-      const { account, user, server, node } = query;
       const { filter, list } = readFilters(query);
-      if (user !== undefined && account === undefined) {
-        throw invalidField('user', 'is that of an account; expected account as well.');
-      }
-      const ofAccount =
-        account === undefined ? undefined : (await requireAccountNamed(db, account)).id;
-      const ofUser =
-        ofAccount === undefined || user === undefined
-          ? undefined
-          : (await requireUserNamed(db, ofAccount, user)).id;
-      const node_id = wholeIn('node', node, null, 1);
-      const ofNode = node_id === null ? undefined : await requireAnyNode(db, node_id);
-      const ofServer = server === undefined ? undefined : (await requireServer(db, server)).id;
-      const looked = await openConnections(
-        ctx,
-        {
-          ...filter,
-          ...{ account_id: ofAccount, user_id: ofUser, node_id: ofNode?.id },
-          server_id: ofServer ?? ofNode?.server_id,
-        },
-        undefined,
-        list,
-      );
+      const of = await idsOf({ ...query, node_id: wholeIn('node', query.node, null, 1) });
+      const looked = await openConnections(ctx, { ...filter, ...of.ids }, undefined, list);
       return presentConnections(db, looked, true);
+    },
+  });
+
+  route('POST /admin/connections/end', {
+    id: 'end_connections',
+    summary: 'End open connections',
+    description: `All that have in common what the body names: at least an account, an address, an exit IP, a server or a node. ${aboutEnding}`,
+    body: EndOrder,
+    answer: EndedConnections,
+    statuses: {
+      404: 'There is no such account, user, server or node.',
+      429: 'This operator has ended connections too often within a minute.',
+    },
+    handle: async (request) => {
+      const { body } = request;
+      const { account, user, server, service, node: node_id = null } = body;
+      if (named.every((name) => body[name] === undefined)) {
+        throw invalidField('account', `is missing; expected one of ${named.join(', ')}.`);
+      }
+      const addresses = readAddresses(body);
+      const { ids, node } = await idsOf({ account, user, server, node_id });
+      const ended = await endConnections(
+        ctx,
+        (action) => operatorWrite(ctx, request, action),
+        { ...addresses, ...ids, service },
+        undefined,
+        {
+          ...(user === undefined ? { account } : { user }),
+          ...{ ...addresses, server, node: node?.name, service },
+        },
+      );
+      return presentEnded(ended, true);
     },
   });
 }

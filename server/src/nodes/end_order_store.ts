@@ -1,0 +1,75 @@
+// The SQL of orders to end connections: each lives for a minute, and a node takes it once.
+import type { Reader, Transaction } from '../db/database.ts';
+
+export interface EndOrderRow {
+  id: number;
+  /** JSON of an `EndFilter`, sealed. */
+  sealed: string;
+  /** Of whose orders there may only be so many. */
+  ordered_by: string;
+  ordered_at: number;
+}
+
+export function findOrder(db: Reader, id: number): Promise<EndOrderRow | undefined> {
+  return db.one('select * from end_orders where id = $1', [id]);
+}
+
+/** How many orders came after a time: of this name, and in all. */
+export async function countOrders(
+  db: Reader,
+  ordered_by: string,
+  after: number,
+): Promise<{ own: number; all: number }> {
+  const row = await db.one<{ own: number | null; every: number }>(
+    `select sum(case when ordered_by = $1 then 1 else 0 end) as own, count(*) as every
+     from end_orders where ordered_at > $2`,
+    [ordered_by, after],
+  );
+  return { own: Number(row?.own ?? 0), all: Number(row?.every ?? 0) };
+}
+
+export function insertOrder(tx: Transaction, row: EndOrderRow): Promise<void> {
+  return tx.insertMany('end_orders', [{ ...row }]);
+}
+
+export function purgeOrders(tx: Transaction, ordered_until: number, maxRows: number) {
+  return tx.run(
+    `delete from end_orders where id in
+       (select id from end_orders where ordered_at <= $1 limit $2)`,
+    [ordered_until, maxRows],
+  );
+}
+
+/** Notes that a node took an order. False: it has taken it before. */
+export async function takeOrder(tx: Transaction, order_id: number, node_id: number) {
+  const rows = await tx.put(
+    `insert into taken_end_orders (order_id, node_id) values ($1, $2)
+     on conflict (order_id, node_id) do nothing returning node_id`,
+    [order_id, node_id],
+  );
+  return rows.length > 0;
+}
+
+/** Notes what became of an order. False: the node did not take it, or has said so before. */
+export async function noteEnded(
+  tx: Transaction,
+  order_id: number,
+  node_id: number,
+  ended: number,
+): Promise<boolean> {
+  const rows = await tx.run(
+    `update taken_end_orders set ended = $3
+     where order_id = $1 and node_id = $2 and ended is null`,
+    [order_id, node_id, ended],
+  );
+  return rows > 0;
+}
+
+/** By the nodes that took an order: how many connections each ended; null: it has not said. */
+export async function takenBy(db: Reader, order_id: number): Promise<Map<number, number | null>> {
+  const rows = await db.all<{ node_id: number; ended: number | null }>(
+    'select node_id, ended from taken_end_orders where order_id = $1',
+    [order_id],
+  );
+  return new Map(rows.map(({ node_id, ended }) => [node_id, ended]));
+}

@@ -1,0 +1,238 @@
+// Ending open connections: nodes get an order, take it once while it lives, and say how many they
+// ended; people end those of their account alone.
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { eachDatabase } from './databases.ts';
+import { type Browser, startTestApp, type TestApp } from './harness.ts';
+import type { TestNode } from './node.ts';
+
+type Body = Record<string, unknown>;
+
+eachDatabase((database) => {
+  let t: TestApp;
+  /** Two on fra1, one on ams1. */
+  let nodes: [TestNode, TestNode, TestNode];
+  const ids = { acme: 0, alice: 0, carol: 0 };
+  const browsers = new Map<string, Browser>();
+
+  beforeAll(async () => {
+    t = await startTestApp(await database.url());
+    // Nodes that do not answer are waited for by the test's clock.
+    t.clock.steady = () => t.clock.seconds;
+    await t.server('fra1');
+    await t.server('ams1');
+    const acme = await t.account('acme', { servers: ['fra1'] });
+    await t.account('other', { servers: ['fra1', 'ams1'] });
+    await t.user(acme, 'boss', { admin: true });
+    await t.user(acme, 'carol', { proxy: true });
+    const rows = await t.running.ctx.db.all<{ id: number; name: string }>(
+      'select id, name from users where account_id = $1',
+      [acme.account.id],
+    );
+    for (const { id, name } of rows) Object.assign(ids, { [name]: id });
+    ids.acme = acme.account.id;
+    nodes = [await t.node('fra1', 'fra1-a'), await t.node('fra1', 'fra1-b'), await t.node('ams1')];
+    for (const node of nodes) await node.start();
+    for (const person of ['boss', 'carol']) browsers.set(person, await t.signIn('acme', person));
+  });
+  afterAll(async () => {
+    for (const node of nodes ?? []) node.stop();
+    await t?.stop();
+  });
+  // The orders of earlier tests are over, and no node is lost: that would end its stream.
+  beforeEach(async () => {
+    for (let count = 0; count < 5; count += 1) {
+      for (const node of nodes) await node.ack();
+      await t.pass(31);
+    }
+    for (const node of nodes) await node.ack();
+  });
+
+  const ordersOf = (node: TestNode) => node.heard('end_connections');
+  const take = async (node: TestNode, order: unknown) =>
+    (await node.send('POST', '/end-orders', { order })).status;
+  const report = async (node: TestNode, order: unknown, ended: number) =>
+    (await node.send('POST', '/end-orders', { order, ended })).status;
+
+  /** The time passes for which nodes are waited for; a commit has it looked at. */
+  async function waitIsOver() {
+    t.clock.advance(5);
+    for (const node of nodes) await node.ack();
+  }
+
+  /** The order that a node hears next, once it is there. */
+  async function nextOrder(node: TestNode, before: number): Promise<{ id: number; value: Body }> {
+    await node.until((heard) => ordersOf(heard).length > before);
+    return ordersOf(node).at(-1) as unknown as { id: number; value: Body };
+  }
+
+  /** Sends an order, and has these nodes carry it out, each ending so many. */
+  async function end<T>(
+    ordering: () => Promise<T>,
+    ending: ReadonlyArray<[TestNode, number]>,
+    isWhole = true,
+  ) {
+    const before = ending.map(([node]) => ordersOf(node).length);
+    const response = ordering();
+    let order: { id: number; value: Body } | undefined;
+    for (const [at, [node, ended]] of ending.entries()) {
+      order = await nextOrder(node, before[at] ?? 0);
+      expect(await take(node, order.id)).toBe(204);
+      expect(await report(node, order.id, ended)).toBe(204);
+    }
+    if (!isWhole) await waitIsOver();
+    return { ...(await response), order } as T & { order: { id: number; value: Body } };
+  }
+  const operator = (body: Body) => t.operator.post('/connections/end', body);
+  const person = (name: string, body: Body) =>
+    (browsers.get(name) as Browser).post('/connections/end', body);
+  const lastAudit = async (path: string) => (await t.operator.get(path)).body[0];
+
+  test('an order ends what nodes have, which say how many, and the audit log says who ordered it', async () => {
+    const [first, second, third] = nodes;
+    const { status, body, order } = await end(
+      () => operator({ account: 'acme', user: 'alice', address: '::ffff:192.0.2.1' }),
+      [
+        [first, 2],
+        [second, 3],
+      ],
+    );
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      ended: 5,
+      acknowledged: [
+        { server: 'fra1', node: 'fra1-a', ended: 2 },
+        { server: 'fra1', node: 'fra1-b', ended: 3 },
+      ],
+      missing: [],
+      until: t.now() + 60,
+    });
+    expect(order.value).toEqual({ account: ids.acme, user: ids.alice, address: '192.0.2.1' });
+    expect(ordersOf(third), 'not on its server').toEqual([]);
+    expect(await lastAudit('/accounts/acme/audit')).toMatchObject({
+      action: 'connection.end',
+      actor: 'first',
+      after: { user: 'alice', address: '192.0.2.1', nodes: 2 },
+    });
+  });
+
+  test('an order for one address reaches all nodes, one for a node that node alone', async () => {
+    const [first, second, third] = nodes;
+    const every = await end(
+      () => operator({ address: '2001:DB8::1' }),
+      nodes.map((node) => [node, 1] as [TestNode, number]),
+    );
+    expect(every.body.ended).toBe(3);
+    expect(every.order.value).toEqual({ address: '2001:db8::1' });
+    const single = await end(() => operator({ node: second.id, service: 'proxy' }), [[second, 7]]);
+    expect(single.body).toMatchObject({ ended: 7, missing: [] });
+    expect(single.order.value).toEqual({ service: 'proxy' });
+    expect(await take(first, single.order.id), 'of the same server').toBe(404);
+    expect(await take(third, single.order.id)).toBe(404);
+    expect(await lastAudit('/audit')).toMatchObject({
+      after: { node: 'fra1-b', service: 'proxy', nodes: 1 },
+    });
+  });
+
+  test('a node takes an order once, and not after a minute; one that does not is named', async () => {
+    const [first, second] = nodes;
+    const before = ordersOf(second).length;
+    const { body, order } = await end(() => operator({ server: 'fra1' }), [[first, 4]], false);
+    expect(body).toMatchObject({
+      ended: 4,
+      acknowledged: [{ node: 'fra1-a', ended: 4 }],
+      missing: [{ server: 'fra1', node: 'fra1-b' }],
+    });
+    expect(await take(first, order.id), 'again').toBe(404);
+    expect(await report(first, order.id, 9), 'again').toBe(404);
+    expect(await report(second, order.id, 9), 'not taken').toBe(404);
+    expect(await take(second, order.id + 1), 'no such order').toBe(404);
+    t.clock.advance(54);
+    expect(await take(second, (await nextOrder(second, before)).id), 'while it lives').toBe(204);
+    for (const node of nodes) await node.ack();
+    const late = await end(() => operator({ server: 'fra1' }), [[first, 0]], false);
+    t.clock.advance(55);
+    expect(await take(second, late.order.id), 'after a minute').toBe(404);
+  });
+
+  test('a node that takes an order and dies is named as one that has not finished, an offline one at once', async () => {
+    const [first, second, third] = nodes;
+    await t.pass(46);
+    await third.ack();
+    await first.ack();
+    const before = ordersOf(first).length;
+    const ordering = operator({ account: 'acme' });
+    expect(await take(first, (await nextOrder(first, before)).id)).toBe(204);
+    t.clock.advance(5);
+    await first.ack();
+    const { body } = await ordering;
+    expect(body.missing).toEqual([
+      { server: 'fra1', node: 'fra1-a', reason: 'unfinished' },
+      { server: 'fra1', node: 'fra1-b', reason: 'offline' },
+    ]);
+    expect(body.ended).toBe(0);
+    await second.start();
+  });
+
+  test('admins end those of their account, other people their own, and neither hears names of nodes', async () => {
+    const [first, second] = nodes;
+    const both: Array<[TestNode, number]> = [
+      [first, 1],
+      [second, 1],
+    ];
+    const admin = await end(() => person('boss', { server: 'fra1' }), both);
+    expect(admin.order.value).toEqual({ account: ids.acme });
+    expect(admin.body.acknowledged).toEqual([
+      { server: 'fra1', ended: 1 },
+      { server: 'fra1', ended: 1 },
+    ]);
+    const own = await end(() => person('carol', {}), both);
+    expect(own.order.value).toEqual({ account: ids.acme, user: ids.carol });
+    expect(await lastAudit('/accounts/acme/audit')).toMatchObject({
+      actor: 'acme/carol',
+      after: { user: 'carol', nodes: 2 },
+    });
+    const before = ordersOf(first).length;
+    expect((await person('carol', { user: 'alice' })).status).toBe(403);
+    expect((await person('boss', { server: 'ams1' })).status).toBe(403);
+    expect((await person('boss', { user: 'nobody' })).status).toBe(404);
+    expect((await person('boss', { account: 'other' })).status).toBe(400);
+    const byAccount = await end(
+      () => t.operator.post('/accounts/acme/connections/end', { user: 'alice' }),
+      both,
+    );
+    expect(byAccount.body.acknowledged).toMatchObject([{ node: 'fra1-a' }, { node: 'fra1-b' }]);
+    expect(ordersOf(first)).toHaveLength(before + 1);
+  });
+
+  test('an order must say which connections', async () => {
+    for (const body of [
+      {},
+      { service: 'proxy' },
+      { user: 'alice' },
+      { address: '192.0.2' },
+      { exit_ip: 'fra1' },
+    ]) {
+      expect((await operator(body)).status, JSON.stringify(body)).toBe(400);
+    }
+    expect((await operator({ account: 'nobody' })).status).toBe(404);
+    expect((await operator({ node: 99 })).status).toBe(404);
+  });
+
+  test('an account that orders too much within a minute waits; operators do not wait for it', async () => {
+    for (const node of nodes) node.stop();
+    await t.pass(46);
+    for (let count = 0; count < 20; count += 1) {
+      expect((await person('carol', {})).status).toBe(200);
+    }
+    const refused = await person('boss', {});
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toBe('60');
+    expect((await operator({ account: 'acme' })).status).toBe(200);
+    t.clock.advance(61);
+    expect((await person('boss', {})).status).toBe(200);
+    await t.pass(121);
+    expect(await t.running.ctx.db.all('select * from end_orders')).toEqual([]);
+    expect(await t.running.ctx.db.all('select * from taken_end_orders')).toEqual([]);
+    for (const node of nodes) await node.start();
+  });
+});
