@@ -1549,6 +1549,29 @@ export interface NodeOfEntry {
   applied: boolean;
 }
 
+export interface Notices {
+  /** Accounts with 50 refused connections or more in this clock hour or the one before, and ten times the usual number. */
+  rising: {
+    /** Account name. */
+    account: string;
+    /** The hour. */
+    at: number;
+    /** Refused connections in it. */
+    refusals: number;
+    /** The mean of an hour in the seven days before. */
+    usual_refusals: number;
+  }[];
+  /** Addresses that tried wrong VPN passwords for ten users or more within an hour, noticed in the last hour. */
+  tries: {
+    /** The IP address, or the /64 of an IPv6 address. */
+    network: string;
+    /** How many users. */
+    users: number;
+    /** When it was last noticed. */
+    at: number;
+  }[];
+}
+
 export interface OneTimeCode {
   /** The one-time code (ewl_…). */
   code: string;
@@ -2496,6 +2519,7 @@ export const operations = {
   console_accept_invite: { method: 'POST', path: '/console/invite/accept' },
   console_list_network: { method: 'GET', path: '/console/network' },
   console_list_network_places: { method: 'GET', path: '/console/network/places' },
+  console_list_notices: { method: 'GET', path: '/console/notices' },
   console_list_overrides: { method: 'GET', path: '/console/overrides' },
   console_create_override: { method: 'POST', path: '/console/overrides' },
   console_change_override_expiries: { method: 'PATCH', path: '/console/overrides' },
@@ -2598,6 +2622,7 @@ export const operations = {
     method: 'GET',
     path: '/admin/accounts/{account}/network/places',
   },
+  admin_list_account_notices: { method: 'GET', path: '/admin/accounts/{account}/notices' },
   admin_list_account_overrides: { method: 'GET', path: '/admin/accounts/{account}/overrides' },
   admin_create_account_override: { method: 'POST', path: '/admin/accounts/{account}/overrides' },
   admin_change_account_override_expiries: {
@@ -2707,6 +2732,7 @@ export const operations = {
   admin_get_node: { method: 'GET', path: '/admin/nodes/{id}' },
   admin_change_node: { method: 'PATCH', path: '/admin/nodes/{id}' },
   admin_remove_node: { method: 'DELETE', path: '/admin/nodes/{id}' },
+  admin_network_notices: { method: 'GET', path: '/admin/notices' },
   admin_list_port_schemes: { method: 'GET', path: '/admin/port_schemes' },
   admin_create_port_scheme: { method: 'POST', path: '/admin/port_schemes' },
   admin_change_port_scheme: { method: 'PATCH', path: '/admin/port_schemes/{name}' },
@@ -2887,6 +2913,10 @@ export interface Operations {
   console_list_network_places: {
     given: object;
     response: AccountServerPlace[];
+  };
+  console_list_notices: {
+    given: object;
+    response: Notices;
   };
   console_list_overrides: {
     given: {
@@ -3332,6 +3362,10 @@ export interface Operations {
     given: { path: { account: string } };
     response: AccountServerPlace[];
   };
+  admin_list_account_notices: {
+    given: { path: { account: string } };
+    response: Notices;
+  };
   admin_list_account_overrides: {
     given: {
       path: { account: string };
@@ -3723,6 +3757,10 @@ export interface Operations {
   admin_remove_node: {
     given: { path: { id: number } };
     response: undefined;
+  };
+  admin_network_notices: {
+    given: object;
+    response: Notices;
   };
   admin_list_port_schemes: {
     given: object;

@@ -41,6 +41,7 @@ function network(changes: Partial<Network> = {}): Network {
     servers: servers(),
     nodes: [node()],
     misplaced: [],
+    notices: { rising: [], tries: [] },
     ...changes,
   };
 }
@@ -340,4 +341,28 @@ test('backups need attention when they fail, and more so when there is no good o
     },
   ]);
   expect(items({ late: true })).toMatchObject([{ key: 'backups', tone: 'bad' }]);
+});
+
+test('accounts whose refusals rise are named with what is usual, and addresses that try many users', () => {
+  const rose = { account: 'acme', at: now, refusals: 1319, usual_refusals: 32 };
+  const tries = [{ network: '2001:db8:1:2::/64', users: 14, at: now }];
+  const items = attention(network({ notices: { rising: [rose], tries } }));
+  expect(items).toMatchObject([
+    {
+      tone: 'warn',
+      sentence:
+        '1 account has far more refused connections than usual: acme (1,319 within an hour, usually 32).',
+      link: { path: '/operator/refusals?account=acme' },
+    },
+    {
+      tone: 'warn',
+      sentence:
+        '1 address tries many users with wrong VPN passwords: 2001:db8:1:2::/64 (14 users).',
+      link: { path: '/operator/refusals?reason=bad_token' },
+    },
+  ]);
+  const rising = [rose, { ...rose, account: 'other', usual_refusals: 0 }];
+  const [several] = attention(network({ notices: { rising, tries: [] } }));
+  expect(several?.sentence).toContain('acme (1,319 within an hour, usually 32) and other (1,319');
+  expect(several?.link?.path).toBe('/operator/refusals');
 });

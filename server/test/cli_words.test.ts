@@ -104,6 +104,15 @@ Needs attention:
   };
   expect(statusInWords(well, undefined)).toContain('none was measured lately');
   expect(statusInWords(well, undefined)).toContain('Nothing needs attention.');
+  const notices = {
+    rising: [{ account: 'acme', refusals: 1319, usual_refusals: 32 }],
+    tries: [{ network: '203.0.113.7', users: 14 }],
+  };
+  const lines = statusInWords(well, undefined, notices).split('\n').slice(-3, -1);
+  expect(lines).toEqual([
+    '-  1319 connections of acme refused within an hour, usually 32: exitward refusal list --account acme',
+    '-  203.0.113.7 tries 14 users with wrong VPN passwords: exitward refusal list --reason bad_token',
+  ]);
 });
 
 test('sums of open connections have columns for what they are summed by, and no others', () => {

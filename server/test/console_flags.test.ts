@@ -34,6 +34,7 @@ const routes: Route[] = [
   { method: 'GET', path: '/removals', may: ['admin'] },
   { method: 'GET', path: '/connections', may: ['admin', 'proxy'] },
   { method: 'POST', path: '/connections/end', may: ['admin', 'proxy'], body: () => ({}) },
+  { method: 'GET', path: '/notices', may: ['admin'] },
   { method: 'GET', path: '/refusals', may: ['admin', 'proxy'] },
   { method: 'GET', path: '/audit', may: ['admin'] },
   { method: 'GET', path: '/tokens', may: ['admin'] },

@@ -1,6 +1,7 @@
 // The things that need the operator's attention: each as a sentence, with the page that fixes it.
 import type { ResponseOf } from '../api/api.ts';
 import { exitFaults, type Item, named, worstFirst } from '../attention/items.ts';
+import { type Notices, ofNotices } from '../attention/notices.ts';
 import { count, fromNow } from '../format.ts';
 import { addressOf, paths } from '../paths.ts';
 import {
@@ -28,6 +29,7 @@ export interface Network {
   nodes: readonly Node[];
   /** Exit IPs that a geo-IP provider places in another country. */
   misplaced: ReadonlyArray<{ server: string; ip: string }>;
+  notices: Notices;
 }
 
 /** Pages with exactly the rows that an item names. */
@@ -252,6 +254,7 @@ function ofStatus({ status }: Network): Item[] {
 
 /** The worst first. */
 export function attention(network: Network): Item[] {
-  const rules = [ofStatus, ofCertificate, ofBackups, ofNodes, ofServers, ofAccounts];
+  const ofHours = () => ofNotices(network.notices, paths.operator.refusals, false);
+  const rules = [ofStatus, ofCertificate, ofBackups, ofNodes, ofServers, ofAccounts, ofHours];
   return worstFirst(rules.flatMap((rule) => rule(network)));
 }

@@ -4,6 +4,7 @@ import type { Given } from '../api/api.ts';
 import { useRead } from '../api/reading.ts';
 import { AttentionCard } from '../attention/card.tsx';
 import { mostNamed } from '../attention/items.ts';
+import { noticesEveryMs } from '../attention/notices.ts';
 import { now } from '../now.ts';
 import { addressOf, paths } from '../paths.ts';
 import '../style/overview.css';
@@ -21,6 +22,7 @@ export function OverviewPage() {
   const status = useRead('admin_get_status', {});
   const nodes = useRead('admin_list_nodes', {});
   const geo = useRead('admin_list_geo_statuses', { query: { status: 'crit', limit: 1000 } });
+  const notices = useRead('admin_network_notices', {}, { everyMs: noticesEveryMs });
   const accounts = useAccounts();
   const readings = Object.values(accounts).map(({ rows }) => rows);
   const exits = status.data?.exits;
@@ -41,6 +43,7 @@ export function OverviewPage() {
       warn.data &&
       nodes.data &&
       geo.data &&
+      notices.data &&
       readings.every(({ data }) => data)
         ? {
             now: now.value,
@@ -48,6 +51,7 @@ export function OverviewPage() {
             servers: { dark: dark.data, bare: bare.data, crit: crit.data, warn: warn.data },
             nodes: nodes.data,
             misplaced: geo.data,
+            notices: notices.data,
             accounts: {
               over: foundIn(accounts.over),
               ended: foundIn(accounts.ended),
@@ -56,9 +60,10 @@ export function OverviewPage() {
             },
           }
         : undefined,
-    error: [status, ...firsts, nodes, geo, ...readings].find(({ error }) => error)?.error,
+    error: [status, ...firsts, nodes, geo, notices, ...readings].find(({ error }) => error)?.error,
     refetch: () => {
-      for (const reading of [status, ...firsts, nodes, geo, ...readings]) void reading.refetch();
+      for (const reading of [status, ...firsts, nodes, geo, notices, ...readings])
+        void reading.refetch();
     },
   };
   return (

@@ -16,7 +16,7 @@ import { type AuditRecord, auditInWords } from './audit_words.ts';
 import type { Row } from './columns.ts';
 import { nounOf, type Verb } from './command.ts';
 import { type History, historyInWords } from './history_words.ts';
-import { type Status, statusInWords } from './status_words.ts';
+import { type Notices, type Status, statusInWords } from './status_words.ts';
 import { past, time, whole } from './values.ts';
 
 export const statusVerb: Verb = {
@@ -65,14 +65,15 @@ export const statusVerb: Verb = {
 
 const databaseFault: Column = ['database fault', 'database.fault'];
 
-/** With the traffic of the last minutes; without it where the history can't be read. */
+/** With the traffic of the last minutes and the notices, where these can be read. */
 async function forPeople(value: Row, api: AdminApi): Promise<Part> {
   const status = value as unknown as Status;
   const recent = await api
     .get<History>(`/history?from=${status.now - recentSeconds}`)
     .catch(() => undefined);
   const latest = recent?.points.findLast(({ measured_seconds }) => measured_seconds > 0);
-  return { text: wrapped(statusInWords(status, latest), terminalWidth()) };
+  const notices = await api.get<Notices>('/notices').catch(() => undefined);
+  return { text: wrapped(statusInWords(status, latest, notices), terminalWidth()) };
 }
 
 const recentSeconds = 900;

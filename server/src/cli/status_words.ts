@@ -23,8 +23,18 @@ export interface Status {
   joining: { obstacles: ReadonlyArray<{ message: string; remedy: string }> };
 }
 
+/** Things of the last hours, as `GET /admin/notices` has them. */
+export interface Notices {
+  rising: ReadonlyArray<{ account: string; refusals: number; usual_refusals: number }>;
+  tries: ReadonlyArray<{ network: string; users: number }>;
+}
+
 /** `latest`: the newest point of the history, if anything was measured lately. */
-export function statusInWords(status: Status, latest: Point | undefined): string {
+export function statusInWords(
+  status: Status,
+  latest: Point | undefined,
+  notices?: Notices,
+): string {
   const { version, now, database, accounts, servers, nodes, exits, tls, backups } = status;
   const { ok, warn, crit, unknown } = exits;
   const states = [
@@ -33,7 +43,7 @@ export function statusInWords(status: Status, latest: Point | undefined): string
     ...(crit > 0 ? [`${crit} down`] : []),
     ...(unknown > 0 ? [`${unknown} not checked`] : []),
   ];
-  const attention = attentionTo(status, latest);
+  const attention = [...attentionTo(status, latest), ...(notices ? inWords(notices) : [])];
   return [
     `Exitward ${version}, ${timeInWords(now)}`,
     '',
@@ -58,6 +68,20 @@ function trafficInWords(latest: Point | undefined): string {
     connections_peak === null ? '' : `, ${counted(connections_peak, 'connection')}`;
   const speed = (bytes: number) => bitsInWords((bytes * 8) / measured_seconds);
   return `${speed(down)} to clients, ${speed(up)} from clients${connections}`;
+}
+
+function inWords({ rising, tries }: Notices): string[] {
+  const list = 'exitward refusal list';
+  return [
+    ...rising.map(
+      ({ account, refusals, usual_refusals: usual }) =>
+        `${counted(refusals, 'connection')} of ${account} refused within an hour, usually ${usual}: ${list} --account ${account}`,
+    ),
+    ...tries.map(
+      ({ network, users }) =>
+        `${network} tries ${users} users with wrong VPN passwords: ${list} --reason bad_token`,
+    ),
+  ];
 }
 
 function attentionTo(status: Status, latest: Point | undefined): string[] {

@@ -44,6 +44,7 @@ import {
   usageOfUsersFilled,
 } from './migrations/0045_usage_of_users.ts';
 import { endOrders } from './migrations/0047_end_orders.ts';
+import { refusalNotices } from './migrations/0048_refusal_notices.ts';
 
 interface Migration {
   id: number;
@@ -109,6 +110,7 @@ const migrations: Migration[] = [
     statements: usageOfUsersFilled,
   },
   { id: 47, name: 'end_orders', statements: endOrders },
+  { id: 48, name: 'refusal_notices', statements: refusalNotices },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;

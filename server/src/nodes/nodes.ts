@@ -64,6 +64,7 @@ export {
   askNodes,
   purgeQuestions,
 } from './questions.ts';
+export { type RefusalNotices, refusalNotices } from './refusal_notices.ts';
 export {
   forgetRefusalsOf,
   listRefusals,

@@ -20,6 +20,8 @@ export interface RefusalRow {
   /** 0 for a VPN. */
   port: number;
   count: number;
+  /** From where a user's password was guessed, an address or a /64; '' in all other rows. */
+  network: string;
 }
 
 export type ListedRefusal = RefusalRow & { node: string; server: string };

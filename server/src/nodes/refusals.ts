@@ -6,6 +6,7 @@ import { nextId } from '../changes/changes.ts';
 import type { Reader, Transaction, Value } from '../db/database.ts';
 import { usersByKey } from '../users/users.ts';
 import { served } from './log_store.ts';
+import { forgetTriesOf, guessedFrom, noteRows, purgeNotices } from './refusal_notices.ts';
 import * as store from './refusal_store.ts';
 import { kindOf } from './rejection_reasons.ts';
 import type { NodeRow } from './store.ts';
@@ -74,9 +75,14 @@ export async function reportRefusals(
     const key = JSON.stringify(row);
     const alike = rows.get(key);
     if (alike) alike.count += count;
-    else rows.set(key, { id: await nextId(tx, 0, 'refusals'), ...row, count });
+    else {
+      const id = await nextId(tx, 0, 'refusals');
+      const added = { id, ...row, count };
+      rows.set(key, { ...added, network: guessedFrom(added) });
+    }
   }
   await store.addRefusals(tx, [...rows.values()]);
+  await noteRows(tx, [...rows.values()]);
   await removeExcess(tx, node.id, [...rows.values()]);
 }
 
@@ -208,6 +214,7 @@ export async function forgetRefusalsOf(
     await store.removeFrom(tx, addresses.slice(at, at + maxRefusalsOfReport));
   }
   await forgetPast(tx, account_id, id);
+  await forgetTriesOf(tx, account_id);
 }
 
 /** Deletes those older than this, and addresses that left an authlist before. */
@@ -218,5 +225,6 @@ export async function purgeRefusals(
 ): Promise<number> {
   const end = tx.now - kept_seconds;
   const refusals = await store.removeBefore(tx, end, maxRows);
-  return Math.max(refusals, await purgePast(tx, end, maxRows));
+  const past = await purgePast(tx, end, maxRows);
+  return Math.max(refusals, past, await purgeNotices(tx, maxRows));
 }

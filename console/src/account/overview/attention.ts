@@ -1,5 +1,6 @@
 // The things that need the attention of the user: each as a sentence, with the page that fixes it.
 import { type Item, named, worstFirst } from '../../attention/items.ts';
+import { ofNotices } from '../../attention/notices.ts';
 import { daySeconds } from '../../charts/days.ts';
 import { bytes, count, date, fromNow } from '../../format.ts';
 import { addressOf, paths } from '../../paths.ts';
@@ -135,6 +136,9 @@ function ofPerson({ session }: Known): Item[] {
   ];
 }
 
+const ofLastHours = ({ notices }: Known): Item[] =>
+  notices ? ofNotices(notices, paths.refusals, true) : [];
+
 /** The things that need attention, the worst first. */
 export function attention(facts: Known): Item[] {
   const rules = [
@@ -145,6 +149,7 @@ export function attention(facts: Known): Item[] {
     ofOverrides,
     ofTokens,
     ofUsers,
+    ofLastHours,
     ofPerson,
   ];
   return worstFirst(rules.flatMap((rule) => rule(facts)));

@@ -1,4 +1,5 @@
 // The facts that the overview of an account evaluates, from the server's responses.
+import type { Notices } from '../../attention/notices.ts';
 import type { DnsState } from '../../dns/entries.ts';
 import type { Forecast } from '../../usage/forecast.ts';
 
@@ -66,6 +67,7 @@ export interface Known {
   /** API tokens that have expired, and others that end within a week, earliest first. */
   tokensOver?: Found<Token>;
   tokensEnding?: Found<Token>;
+  notices?: Notices;
   /** Active users with an invitation who never signed in. */
   invited?: Found<{ name: string }>;
 }

@@ -4,6 +4,7 @@ import { foundIn, usePages } from '../../api/paging.ts';
 import { useRead } from '../../api/reading.ts';
 import { flags, type Session, session } from '../../api/session.ts';
 import { mostNamed } from '../../attention/items.ts';
+import { noticesEveryMs } from '../../attention/notices.ts';
 import { daySeconds, daysBack } from '../../charts/days.ts';
 import { now } from '../../now.ts';
 import { countsOf } from '../../servers/places.ts';
@@ -22,6 +23,7 @@ export function useOverview() {
   const reads = {
     contract: useRead('console_get_contract', {}, any),
     places: useRead('console_list_network_places', {}, any),
+    notices: useRead('console_list_notices', {}, { enabled: admin, everyMs: noticesEveryMs }),
     period: useRead('console_get_usage', { query: { by: 'day' } }, { enabled: admin || billing }),
     month: useRead(
       'console_get_usage',
@@ -29,7 +31,7 @@ export function useOverview() {
       { enabled: admin || billing },
     ),
   };
-  const { contract, places, period, month } = reads;
+  const { contract, places, period, month, notices } = reads;
   const counts = places.data && countsOf(places.data);
   // A user who cannot change servers does not need to see their health.
   const needs = useNeeds(
@@ -60,6 +62,7 @@ export function useOverview() {
     forecast: ahead,
     pendingSince,
     ...(contract.data && { contract: contract.data }),
+    ...(notices.data && { notices: notices.data }),
     seesUsage: admin || billing,
     servers: needs.servers,
     idle: foundIn(idle),

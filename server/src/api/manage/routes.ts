@@ -16,6 +16,7 @@ import { manyRoutes } from './many.ts';
 import { manyUserRoutes } from './many_users.ts';
 import { type Mount, mountFor } from './mount.ts';
 import { networkRoutes } from './network.ts';
+import { noticeRoutes } from './notices.ts';
 import { overrideRoutes } from './overrides.ts';
 import { ownSignInRoutes } from './own_sign_in.ts';
 import { proxyTokenRoutes } from './proxy_tokens.ts';
@@ -36,6 +37,7 @@ function manageRoutes(mount: Mount): void {
   usageRoutes(mount);
   connectionRoutes(mount);
   refusalRoutes(mount);
+  noticeRoutes(mount);
   auditRoutes(mount);
   removalRoutes(mount);
   tokenRoutes(mount);

@@ -17,6 +17,7 @@ import { inventoryRoutes } from './inventory.ts';
 import { manifestRoutes } from './manifests.ts';
 import { networkRoutes } from './network.ts';
 import { nodeRoutes } from './nodes.ts';
+import { noticeRoutes } from './notices.ts';
 import { operatorTokenRoutes } from './operators.ts';
 import { portSchemeRoutes } from './port_schemes.ts';
 import { refusalRoutes } from './refusals.ts';
@@ -49,6 +50,7 @@ export function operatorRoutes(app: FastifyInstance, ctx: Context): void {
   explainRoutes(app, ctx);
   connectionRoutes(app, ctx);
   refusalRoutes(app, ctx);
+  noticeRoutes(app, ctx);
   addressRoutes(app, ctx);
   doctorRoutes(app, ctx);
 }

@@ -1,0 +1,13 @@
+// …/notices: things of the last hours that need a look, in one account.
+import { Notices, presentNotices } from '../notices.ts';
+import type { Mount } from './mount.ts';
+
+export function noticeRoutes({ ctx, routesOf }: Mount): void {
+  routesOf('account')('GET /notices', {
+    id: 'list_notices',
+    may: ['admin'],
+    summary: 'What needs a look: refusals that rise, and addresses that try many users',
+    answer: Notices,
+    handle: ({ scope }) => presentNotices(ctx, scope.account_id),
+  });
+}

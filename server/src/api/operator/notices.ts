@@ -1,0 +1,15 @@
+// /admin/notices: things of the last hours that need a look, in the whole network.
+import type { FastifyInstance } from 'fastify';
+import type { Context } from '../../context.ts';
+import { Notices, presentNotices } from '../notices.ts';
+import { operatorRoute } from './route.ts';
+
+export function noticeRoutes(app: FastifyInstance, ctx: Context): void {
+  operatorRoute(app, 'Operator: nodes')('GET /admin/notices', {
+    id: 'network_notices',
+    summary: 'What needs a look: refusals that rise, and addresses that try many users',
+    description: 'At most 20 of each, the newest and largest first.',
+    answer: Notices,
+    handle: () => presentNotices(ctx),
+  });
+}
