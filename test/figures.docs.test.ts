@@ -228,6 +228,11 @@ const limits: Record<string, readonly number[]> = {
     of('server/src/observed/callers.ts', 'maxAddressesOfAccount'),
     of('server/src/jobs.ts', 'callersSeconds'),
   ],
+  'limits of a user: servers; source addresses at once; the time for which an address counts': [
+    of('server/src/users/limits.ts', 'maxServers'),
+    of('server/src/users/limits.ts', 'maxAddresses'),
+    of('server/src/users/limits.ts', 'maxAddressSeconds'),
+  ],
   'users, inactive ones included': [setting('MAX_USERS')],
   'API tokens': [setting('MAX_API_TOKENS')],
   'changes on a day (UTC), through `/v0` and in the console; so also the log of changes (7 days)': [

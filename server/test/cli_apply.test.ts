@@ -191,3 +191,31 @@ test('aliases that stand for nothing are refused in one sentence', async () => {
   const { code, stderr } = await apply('manifest: *net\n');
   expect([code, stderr]).toEqual([1, expect.stringMatching(/alias|not valid YAML/)]);
 });
+
+test('limits of users are set and ended, with their faults on their lines', async () => {
+  const limited = (limits: string) =>
+    network
+      .replace(': net', ': limits')
+      .replaceAll('acme', 'limited')
+      .replace('flags: { proxy: true }', `limits: ${limits}`);
+  const first = '{ limit: 50GB, max_connections: 9, active_until: 2033-01-01, servers: [fra1] }';
+  expect((await apply(limited(first), '--yes')).stderr).toBe('Created 3.\n');
+  const shown = async () => (await t.operator.get('/accounts/limited/users/alice')).body.limits;
+  expect(await shown()).toMatchObject({
+    ...{ limit_bytes: 50_000_000_000, max_connections: 9, active_until: 1_988_150_400 },
+    servers: ['fra1'],
+  });
+  expect((await apply(limited(first), '--check')).code).toBe(0);
+  const other = limited(first).replace('9', '7').replace('[fra1]', 'null');
+  expect((await apply(other, '--dry-run')).stdout).toBe(
+    'change\tuser\tlimited/alice\tmax_connections: 9 → 7,servers: fra1 → none\n',
+  );
+  const faulty = await apply(limited('{ max_connections: 0, servers: [nowhere] }'), '--dry-run');
+  expect(faulty.stderr).toMatch(/line 8, accounts.0.users.0.limits.max_connections: /);
+  const nowhere = await apply(limited('{ servers: [nowhere] }'), '--dry-run');
+  expect(nowhere.stderr).toMatch(
+    /line 8, accounts\/0\/users\/0\/limits\/servers: user limited\/alice: /,
+  );
+  expect((await apply(limited('null'), '--yes')).code).toBe(0);
+  expect(await shown()).toMatchObject({ limit_bytes: null, active_until: null, servers: null });
+});

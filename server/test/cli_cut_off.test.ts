@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { accountNoun } from '../src/cli/accounts.ts';
 import { contractNoun } from '../src/cli/contracts.ts';
+import { userNoun } from '../src/cli/users.ts';
 import { recordUsage } from '../src/usage/usage.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
@@ -26,7 +27,7 @@ eachDatabase((database) => {
 
   /** The question before a command; undefined: it does what it says at once. */
   async function questionOf(name: string, args: Values = {}, options: Values = {}) {
-    const commands = [...accountNoun.commands, ...contractNoun.commands];
+    const commands = [...accountNoun.commands, ...contractNoun.commands, ...userNoun.commands];
     const command = commands.find((candidate) => candidate.name === name);
     const env = { EXITWARD_ADMIN_URL: t.running.admin_url, EXITWARD_ADMIN_TOKEN: t.admin_token };
     const given = { arguments: { account: 'acme', ...args }, options };
@@ -50,6 +51,19 @@ eachDatabase((database) => {
     expect(await questionOf('account change', {}, { expiry: 1_700_000_000 })).toBe(
       'This ends all connections of acme: the end of the contract has passed.',
     );
+  });
+
+  test('so are limits of a user that are passed already', async () => {
+    const [user, past] = [{ user: 'alice' }, { 'active-until': 1_700_000_000 }];
+    expect(await questionOf('user change', user, past)).toBe(
+      "This ends all connections of alice: the end of the user's access has passed.",
+    );
+    expect(await questionOf('user change', user, { limit: 0 })).toBe(
+      'This ends all connections of alice: 300 GB of the limit of 0 B are used already.',
+    );
+    const harmless: Values[] = [{ limit: 0, 'on-limit': 'notify' }, { 'max-connections': 1 }, {}];
+    for (const more of harmless)
+      expect(await questionOf('user change', user, more)).toBeUndefined();
   });
 
   test('what ends no connections is not asked about', async () => {

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 
 /** Fields whose change may take away what was in force, in one record or in `several`. */
 const several = ['entries', 'users', 'accounts'];
-const replacing = ['ip', 'user', 'expiry', 'limit_bytes', 'hostname', 'server'];
+const replacing = ['ip', 'user', 'expiry', 'limit_bytes', 'limits', 'hostname', 'server'];
 /** Removing one takes nothing away that lets anyone through. */
 const isView = /\/views\/:id$/;
 

@@ -35,11 +35,13 @@ function differenceInWords({ field, before, after }: Change['differences'][numbe
   return `${field}: ${from} → ${to}`;
 }
 
+const times = ['start', 'expiry', 'active_until'];
+
 function valueInWords(field: string, value: unknown): string {
   if (value === null || value === undefined) return 'none';
   if (typeof value !== 'number') return String(value);
   if (field.endsWith('_bytes')) return bytesInWords(value);
-  return field === 'start' || field === 'expiry' ? timeInWords(value) : String(value);
+  return times.includes(field) ? timeInWords(value) : String(value);
 }
 
 /** The name under which a file without a name is checked; nothing is ever applied under it. */

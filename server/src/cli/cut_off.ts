@@ -16,6 +16,11 @@ interface Account extends Terms {
   period: { usage: number };
 }
 
+interface User {
+  limits: { limit_bytes: number | null; on_limit: string; active_until: number | null };
+  period: { usage: number };
+}
+
 interface ContractServer {
   server: string;
   limit_bytes: number | null;
@@ -23,14 +28,21 @@ interface ContractServer {
 }
 
 /** The reason why nodes refuse connections under these terms; undefined: there is none. */
-function reasonToRefuse({ on_limit, limit_bytes, expiry }: Terms, usage: number) {
-  if (expiry <= systemClock.now()) return 'the end of the contract has passed';
+function reasonToRefuse({ on_limit, limit_bytes, expiry }: Terms, usage: number, end: string) {
+  if (expiry <= systemClock.now()) return `${end} has passed`;
   if (on_limit !== 'refuse' || limit_bytes === null || usage < limit_bytes) return undefined;
   return `${bytesInWords(usage)} of the limit of ${bytesInWords(limit_bytes)} are used already`;
 }
 
-function questionOf(subject: string, before: Terms, after: Terms, usage: number) {
-  const reason = reasonToRefuse(before, usage) ? undefined : reasonToRefuse(after, usage);
+function questionOf(
+  subject: string,
+  before: Terms,
+  after: Terms,
+  usage: number,
+  end = 'the end of the contract',
+) {
+  if (reasonToRefuse(before, usage, end)) return undefined;
+  const reason = reasonToRefuse(after, usage, end);
   return reason && `This ends all connections of ${subject}: ${reason}.`;
 }
 
@@ -41,6 +53,20 @@ export async function questionOfTerms(given: Given, api: AdminApi): Promise<stri
   const account = await api.get<Account>(given.path('/accounts/<account>'));
   const after = { ...account, ...changed };
   return questionOf(given.word('account'), account, after, account.period.usage);
+}
+
+/** The same before a change of a user's limits. */
+export async function questionOfUser(given: Given, api: AdminApi): Promise<string | undefined> {
+  const changed = given.fields.limits as Partial<User['limits']> | undefined;
+  if (!changed) return undefined;
+  const { limits, period } = await api.get<User>(given.path('/accounts/<account>/users/<user>'));
+  const termsOf = ({ active_until, ...terms }: User['limits']): Terms => ({
+    ...terms,
+    expiry: active_until ?? Number.POSITIVE_INFINITY,
+  });
+  const [before, after] = [termsOf(limits), termsOf({ ...limits, ...changed })];
+  const end = "the end of the user's access";
+  return questionOf(given.word('user'), before, after, period.usage, end);
 }
 
 /** The same before these servers get this own limit, which counts with detailed billing alone. */

@@ -3,9 +3,9 @@
 import { UsageFault } from '../../../kit/src/cli/failures.ts';
 
 /**
- * An option: its flags (`--limit <size>`), the field of the request's body or query that it sets,
- * and the function that parses its text. Errors of `parse`: a usage fault, which is prefixed with
- * the option's name.
+ * An option: its flags (`--limit <size>`), the field of the request's body or query that it sets
+ * (`expiry`, or `limits.services` inside of another), and the function that parses its text.
+ * Errors of `parse`: a usage fault, which is prefixed with the option's name.
  */
 export type Choice = readonly [
   flags: string,
@@ -23,6 +23,19 @@ function readValue<T>(name: string, read: (text: string) => T, text: string): T 
   } catch (error) {
     if (error instanceof UsageFault) throw new UsageFault(`${name}: ${error.message}`);
     throw error;
+  }
+}
+
+/** Sets a field, or one inside of another. */
+function setField(
+  fields: Record<string, unknown>,
+  [name = '', ...inner]: readonly string[],
+  value: unknown,
+): void {
+  if (inner.length === 0) fields[name] = value;
+  else {
+    fields[name] ??= {};
+    setField(fields[name] as Record<string, unknown>, inner, value);
   }
 }
 
@@ -48,7 +61,7 @@ export class Given {
       Object.entries(options).filter(([name, value]) => value !== false || valued.has(name)),
     );
     for (const { name, field } of named) {
-      if (field && this.has(name)) this.fields[field] = this.#options[name];
+      if (field && this.has(name)) setField(this.fields, field.split('.'), this.#options[name]);
     }
   }
 

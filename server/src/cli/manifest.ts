@@ -30,6 +30,7 @@ const inWords: Record<string, readonly [field: string, read: (text: string) => n
   limit: ['limit_bytes', size],
   expiry: ['expiry', moment],
   start: ['start', moment],
+  active_until: ['active_until', moment],
 };
 
 /** The commonest faults of the library's reader; its own sentences are about its parts. */

@@ -2,11 +2,13 @@
 
 import { UsageFault } from '../../../kit/src/cli/failures.ts';
 import { type Column, record } from '../../../kit/src/cli/output.ts';
-import { changeAt, createAt, listAt, removeAt } from './actions.ts';
+import { list, secondsInWords } from '../../../kit/src/cli/values.ts';
+import { changeAt, createAt, listAt, removeAt, showAt } from './actions.ts';
 import { expiry } from './columns.ts';
 import { nounOf } from './command.ts';
+import { questionOfUser } from './cut_off.ts';
 import type { Choice } from './given.ts';
-import { lifetime, yesNo } from './values.ts';
+import { lifetime, orNone, sizeOrNone, time, whole, yesNo } from './values.ts';
 import { vpnProfile } from './vpn_profile.ts';
 
 const users = '/accounts/<account>/users';
@@ -22,6 +24,30 @@ const columns: Column[] = [
   ['admin', 'flags.admin'],
   'token_version',
 ];
+const limit: Column = ['limit', 'limits.limit_bytes', 'bytes'];
+const usage: Column[] = [
+  ['usage', 'period.usage', 'bytes'],
+  limit,
+  ['over', 'over_limit', 'alarm'],
+];
+/** A user with limits, and the usage of the running billing period. */
+const wholeRecord: Column[] = [
+  ...columns,
+  ['period to', 'period.end', 'day'],
+  ...usage,
+  ['on limit', 'limits.on_limit'],
+  ['connections at most', 'limits.max_connections'],
+  ['addresses at most', 'limits.max_addresses'],
+  ['an address counts', 'limits.address_seconds', durationInWords],
+  ['active until', 'limits.active_until', 'time'],
+  ['services', 'limits.services', 'list'],
+  ['servers', 'limits.servers', 'list'],
+];
+/** `5 minutes`; for programs, the seconds. */
+function durationInWords(seconds: number, forPeople: boolean): string {
+  return forPeople ? secondsInWords(seconds) : String(seconds);
+}
+
 const code: Column[] = ['url', 'code', expiry];
 
 /** `proxy,billing` turns these flags on; `no-admin` turns one off. */
@@ -39,6 +65,56 @@ const details: Choice[] = [
   ['--display-name <text>', 'descriptive name', 'display_name'],
   ['--flags <words>', 'proxy,billing,admin; no-proxy takes one away', 'flags', flags],
 ];
+/** Each is ended by `none`. */
+const limits: Choice[] = [
+  [
+    '--limit <size>',
+    'bytes in a billing period, next to the limit of the contract; none for no limit',
+    'limits.limit_bytes',
+    sizeOrNone,
+  ],
+  [
+    '--on-limit <refuse|notify>',
+    'when these are used up: nodes refuse the user, or it is only shown',
+    'limits.on_limit',
+  ],
+  [
+    '--max-connections <number>',
+    'connections at once in the whole network, or none',
+    'limits.max_connections',
+    orNone(whole),
+  ],
+  [
+    '--max-addresses <number>',
+    'source addresses at once, an IPv6 address counted as its /64; or none',
+    'limits.max_addresses',
+    orNone(whole),
+  ],
+  [
+    '--address-window <lifetime>',
+    'how long a source address counts, 60s to 10min; 5min when omitted',
+    'limits.address_seconds',
+    lifetime,
+  ],
+  [
+    '--active-until <time>',
+    'when the access to proxies and VPN ends, or none',
+    'limits.active_until',
+    orNone(time),
+  ],
+  [
+    '--services <names>',
+    'the services that the user may use, such as proxy,vpn-ikev2; none for all',
+    'limits.services',
+    orNone(list),
+  ],
+  [
+    '--servers <names>',
+    'the servers that the user may use, such as fra1,ams1; none for all',
+    'limits.servers',
+    orNone(list),
+  ],
+];
 const linkLifetime: Choice = [
   '--lifetime <lifetime>',
   'how long it can be used, a day at most; 15min when omitted',
@@ -51,22 +127,35 @@ export const userNoun = nounOf('user', 'users of an account', [
     usage: 'list <account>',
     list: true,
     summary: 'list the users of an account',
-    run: listAt(users, columns, {
+    run: listAt(users, [...columns, ...usage], {
       of: 'users',
       next: 'exitward user add <account> <name>',
     }),
   },
   {
+    usage: 'show <account> <user>',
+    summary: 'show one user, with limits and the usage of this billing period',
+    run: showAt(user, wholeRecord),
+  },
+  {
     usage: 'add <account> <name>',
     summary: 'add an active user',
-    options: details,
-    run: createAt(users, columns, 'The user was added.'),
+    options: [...details, ...limits],
+    examples: [
+      'exitward user add acme bob --flags proxy --limit 50GB --max-connections 100 --active-until +30d',
+    ],
+    run: createAt(users, wholeRecord, 'The user was added.'),
   },
   {
     usage: 'change <account> <user>',
     summary: 'change a user; users are never deleted, only made inactive',
-    options: [...details, ['--active <yes|no>', 'whether the user is enabled', 'active', yesNo]],
-    run: changeAt(user, columns, 'The user was changed.'),
+    options: [
+      ...details,
+      ['--active <yes|no>', 'whether the user is enabled', 'active', yesNo],
+      ...limits,
+    ],
+    question: questionOfUser,
+    run: changeAt(user, wholeRecord, 'The user was changed.'),
   },
   {
     usage: 'raise-token-version <account> <user>',

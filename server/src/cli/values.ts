@@ -18,10 +18,13 @@ export function size(text: string): number {
   throw no('a size', text, 'whole bytes such as 500GB, 1TiB or 1000000');
 }
 
-/** A size, or a word that lifts the limit. */
-export function sizeOrNone(text: string): number | null {
-  return text === 'none' ? null : size(text);
+/** The value of a text, or a word that lifts the limit. */
+export function orNone<T>(parse: (text: string) => T): (text: string) => T | null {
+  return (text) => (text === 'none' ? null : parse(text));
 }
+
+/** A size, or a word that lifts the limit. */
+export const sizeOrNone = orNone(size);
 
 /**
  * Epoch seconds: a number, an ISO date or time, or relative to now: `+30d`, `+1y`. A time without a

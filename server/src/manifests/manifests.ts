@@ -44,7 +44,10 @@ import {
   changeUser,
   createUser,
   findUserNamed,
+  type LimitChanges,
+  limitsOfUsers,
   type NewUser,
+  noLimits,
   requireUserNamed,
   type User,
 } from '../users/users.ts';
@@ -190,8 +193,8 @@ function placed(error: unknown, place: Place): ApiError {
 
 function placedFault({ field, message }: Fault, { kind, name, where }: Place): Fault {
   if (where !== '' && field.replaceAll('.', '/').startsWith(where)) return { field, message };
-  const isOfRecord = where !== '' && /^[a-z_]+$/.test(field);
-  const place = isOfRecord ? `${where}/${field}` : where;
+  const isOfRecord = where !== '' && /^[a-z_.]+$/.test(field);
+  const place = isOfRecord ? `${where}/${field.replaceAll('.', '/')}` : where;
   const sentence = `${kind} ${name}: ${message}`;
   return { field: place, message: place ? `${place}: ${sentence}` : sentence };
 }
@@ -384,11 +387,12 @@ class Planner {
   }
 
   async #user(account: Place, of: Account | undefined, declared: DeclaredUser) {
-    const { active, flags, ...plain } = declared;
+    const { active, flags, limits, ...plain } = declared;
     const before = of && (await findUserNamed(this.#db, of.id, declared.name));
     const differences = before && [
       ...differing({ ...plain, active }, { ...before, active: before.active === 1 }),
       ...differing(flags ?? {}, flagsOf(before)),
+      ...(limits === undefined ? [] : await this.#limits(before, limits)),
     ];
     const run = async (tx: Transaction) => {
       const now = await requireAccountNamed(tx, account.name);
@@ -398,6 +402,11 @@ class Planner {
       return active === false ? changeUser(tx, user, { active }, revokeSessions) : user;
     };
     return { differences, run };
+  }
+
+  async #limits(before: User, declared: LimitChanges | null): Promise<Difference[]> {
+    const limitsOf = await limitsOfUsers(this.#db, [before]);
+    return differing(declared ?? limitsOf(noLimits), limitsOf(before));
   }
 
   async #contractServer(account: Place, of: Account | undefined, declared: DeclaredOnContract) {

@@ -10,6 +10,11 @@ import type * as store from './store.ts';
 export const userServices = ['proxy', ...vpnServices] as const;
 export type UserService = (typeof userServices)[number];
 
+export const maxServers = 1000;
+export const maxAddresses = 1000;
+export const minAddressSeconds = 60;
+export const maxAddressSeconds = 600;
+
 /** Null: no limit. */
 export interface UserLimits {
   /** Bytes in a billing period. */

@@ -23,7 +23,12 @@ export {
   hasLimits,
   type LimitChanges,
   limitsOfUsers,
+  maxAddresses,
+  maxAddressSeconds,
+  maxServers,
   mayUseServer,
+  minAddressSeconds,
+  noLimits,
   servicesOfUser,
   userServices,
 } from './limits.ts';

@@ -19,6 +19,10 @@ import {
   createUser,
   limitsOfUsers,
   makeAdmin,
+  maxAddresses,
+  maxAddressSeconds,
+  maxServers,
+  minAddressSeconds,
   periodOfUsers,
   raiseTokenVersion,
   requireOtherAdmin,
@@ -46,10 +50,14 @@ const limitFields = {
     'Connections at once, in the whole network; null: no limit.',
   ),
   max_addresses: orNull(
-    Integer('Addresses.', 1, 1000),
+    Integer('Addresses.', 1, maxAddresses),
     'Source addresses within `address_seconds`, an IPv6 address counted as its /64; null: no limit.',
   ),
-  address_seconds: Integer('How long a source address counts after its last connection.', 60, 600),
+  address_seconds: Integer(
+    'How long a source address counts after its last connection.',
+    minAddressSeconds,
+    maxAddressSeconds,
+  ),
   active_until: orNull(
     Timestamp('Epoch seconds.', 1),
     'When the access to proxies and VPN ends; null: never.',
@@ -64,7 +72,7 @@ const limitFields = {
   servers: orNull(
     Type.Array(Type.String({ description: 'Server short name.' }), {
       minItems: 1,
-      maxItems: 1000,
+      maxItems: maxServers,
       uniqueItems: true,
     }),
     'The servers that the user may use; null: all. One that was removed from the network is not shown.',
