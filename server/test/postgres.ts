@@ -31,13 +31,41 @@ export interface PostgresServer {
   stop(): Promise<unknown>;
 }
 
+/** Shared by the projects of one run: each of them loads this file by itself. */
+const run = globalThis as {
+  exitward_test_postgres?: { databases: Promise<Databases>; uses: number };
+};
+
+interface Databases {
+  url: string;
+  template: string;
+  statements: string;
+  remove(): Promise<unknown>;
+}
+
 /**
- * Starts PostgreSQL, migrates the template of the tests' databases, passes both to the tests, and
- * returns what removes them.
+ * Has PostgreSQL started and the template of the tests' databases migrated, once for all projects;
+ * passes both to the tests, and returns what removes them after the last project.
  * Errors: one Error that names TEST_DATABASE_URL. It fails the run: nothing is skipped for want of
  * a database.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<unknown>> {
+  run.exitward_test_postgres ??= { databases: makeDatabases(), uses: 0 };
+  const shared = run.exitward_test_postgres;
+  shared.uses += 1;
+  const { url, template, statements, remove } = await shared.databases;
+  project.provide('postgresUrl', url);
+  project.provide('postgresTemplate', template);
+  project.provide('postgresStatements', databaseUrl(url, statements));
+  return async () => {
+    shared.uses -= 1;
+    if (shared.uses > 0) return;
+    run.exitward_test_postgres = undefined;
+    await remove();
+  };
+}
+
+async function makeDatabases(): Promise<Databases> {
   const given = process.env.TEST_DATABASE_URL;
   try {
     const server = given ? { url: given, stop: async () => {} } : await startPostgres();
@@ -46,14 +74,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await makeTemplate(server.url, template);
     const statements = `${template}_statements`;
     await runStatement(server.url, `create database ${statements} template ${template}`);
-    project.provide('postgresUrl', server.url);
-    project.provide('postgresTemplate', template);
-    project.provide('postgresStatements', databaseUrl(server.url, statements));
-    return async () => {
+    const remove = async () => {
       await runStatement(server.url, `drop database ${statements} with (force)`);
       await runStatement(server.url, `drop database ${template}`);
       await server.stop();
     };
+    return { url: server.url, template, statements, remove };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new Error(
