@@ -17,6 +17,10 @@ const names: Record<string, string> = serviceNames;
 /** The name of one; of a later version of the API, as it is. */
 export const serviceName = (service: string) => names[service] ?? service;
 
+/** Of the limits of a user, whose proxy is the one over TLS, too. */
+export const serviceOfUser = (service: string) =>
+  service === 'proxy' ? 'HTTP and HTTPS proxy' : serviceName(service);
+
 /** "HTTP proxy, IKEv2 VPN". */
 export const servicesText = (services: readonly string[]) => services.map(serviceName).join(', ');
 

@@ -10,6 +10,7 @@ const texts: Record<string, string> = {
   bases: '20000 proxy',
   expiry: '2029-01-01 10:00',
   limit_bytes: '5',
+  'limits.active_until': '2029-01-01 10:00',
   code: '123456',
   confirmation: '1',
   country: 'SE',

@@ -55,7 +55,7 @@ const shownIn: Partial<Record<keyof Operations, readonly Topic[]>> = {
   console_list_overrides: ['overrides', 'users', 'contract'],
   console_get_override: ['overrides', 'nodes'],
   console_list_removals: ['authlist', 'overrides'],
-  console_list_users: ['users'],
+  console_list_users: ['users', 'usage'],
   console_get_user: ['users'],
   console_list_tokens: ['contract'],
   console_list_network: [...accountTopics, 'nodes'],

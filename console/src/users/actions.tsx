@@ -10,6 +10,7 @@ import {
 } from './endings.tsx';
 import type { User } from './form.tsx';
 import { InviteDialog } from './invite.tsx';
+import { LimitsDialog } from './limits_form.tsx';
 import { ProxyTokenDialog } from './proxy_token.tsx';
 import { SignInLinkDialog } from './sign_in_link.tsx';
 import { useHasVpn, VpnProfileDialog } from './vpn_profile.tsx';
@@ -52,6 +53,7 @@ export function useUserActions({ open, openLinked }: UserActionsProps) {
         ...{ text: 'Change', icon: 'edit' as const, inMenu: true },
         onSelect: () => openLinked('change', name),
       },
+      flags.admin && item('Limits', 'usage', LimitsDialog),
       hasVpn &&
         active &&
         user.flags.proxy &&

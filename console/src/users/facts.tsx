@@ -2,14 +2,17 @@
 import { Until } from '../relative_time.tsx';
 import { Badge } from '../ui/ui.ts';
 import type { User } from './form.tsx';
+import { PassedLimits } from './limits.tsx';
 
 export const flagsOf = (flags: User['flags']) =>
   (['admin', 'billing', 'proxy'] as const).filter((flag) => flags[flag]);
 
-export function Permissions({ of: { flags, active } }: { of: User }) {
+export function Permissions({ of }: { of: User }) {
+  const { flags, active } = of;
   return (
     <span class="badges">
       {!active && <Badge tone="warn">inactive</Badge>}
+      <PassedLimits of={of} />
       {flagsOf(flags).map((flag) => (
         <Badge key={flag} tone="neutral">
           {flag}

@@ -23,6 +23,7 @@ import { LastDays } from '../usage/last_days.tsx';
 import { useUserActions } from './actions.tsx';
 import { Permissions, SignIn } from './facts.tsx';
 import { ChangeUserDialog, type User } from './form.tsx';
+import { LimitsCard } from './limits.tsx';
 import { useHasVpn } from './vpn_profile.tsx';
 
 export function OneUser({ name }: { name: string }) {
@@ -62,7 +63,12 @@ export function OneUser({ name }: { name: string }) {
       }
     >
       <Loaded of={user} what="the user">
-        {(record) => <Facts of={record} />}
+        {(record) => (
+          <>
+            <Facts of={record} />
+            <LimitsCard user={record} open={open} />
+          </>
+        )}
       </Loaded>
       <Unread of={vpn} what="whether a server has a VPN" />
       {(flags.admin || flags.proxy) && <ConnectedCard of={{ user: name }} />}

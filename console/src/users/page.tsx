@@ -143,10 +143,15 @@ function ListPage() {
   );
 }
 
-const header = ['user', 'display_name', 'active', 'permissions', 'last_sign_in', 'sessions'];
-const cells = ({ name, display_name, active, flags, sign_in }: User) => [
+const header = [
+  ...['user', 'display_name', 'active', 'permissions', 'last_sign_in', 'sessions'],
+  ...['usage', 'limit', 'over_limit', 'active_until'],
+];
+const cells = ({ name, display_name, active, flags, sign_in, ...user }: User) => [
   ...[name, display_name, active ? 'yes' : 'no', flagsOf(flags).join(' ')],
   ...[timeText(sign_in.last_sign_in_at), sign_in.sessions],
+  ...[user.period.usage, user.limits.limit_bytes ?? '', user.over_limit ? 'yes' : 'no'],
+  timeText(user.limits.active_until),
 ];
 const columnsOf = ({ user: ownName, paths }: Scope): Array<Column<User>> => [
   {
