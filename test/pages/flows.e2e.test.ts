@@ -85,6 +85,45 @@ describe('a flow of the console', () => {
     expect(t.takeFaults()).toEqual([]);
   });
 
+  test('connections are ended for a row, and what lets their user in is taken away first', async () => {
+    const missing = [{ server: 'fra1', node: 'fra1-b', reason: 'offline' }];
+    t.fake.answer(({ name, example }) => {
+      if (/^POST .*connections\/end$/.test(name)) {
+        return { body: { ...(example as object), ended: 12, missing } };
+      }
+      if (!/^GET .*\/connections$/.test(name)) return undefined;
+      const { sums: _, connections, ...others } = example as { sums: []; connections: object[] };
+      const group = { ...connections[0], account: 'acme', user: 'bob', address: '203.0.113.7' };
+      return { body: { ...others, connections: [{ ...group, authlist_entry: 7 }] } };
+    });
+    for (const [path, ended, base, account] of [
+      [paths.operator.connections, '/admin', '/admin/accounts/{account}', { account: 'acme' }],
+      [paths.connections, '/console', '/console', {}],
+    ] as const) {
+      await t.open(path);
+      await t.visit.page.getByRole('button', { name: /^End the connections of bob/ }).click();
+      const dialog = t.visit.page.getByRole('dialog', { name: 'End connections' });
+      await dialog.getByText('can do so again right away').waitFor();
+      await dialog.getByLabel('Remove 203.0.113.7 from the authlist').check();
+      await dialog.getByLabel('Invalidate all tokens and VPN passwords of bob').check();
+      await dialog.getByLabel('Make bob inactive').waitFor();
+      await dialog.getByRole('button', { name: 'End connections' }).click();
+      await t.visit.sees(/12 connections ended\. Not reached: .*\(offline\)\./);
+      const writes = t.fake.writes.slice(-3);
+      expect(writes.map(({ operation }) => operation)).toEqual([
+        `DELETE ${base}/authlist/{id}`,
+        `POST ${base}/users/{user}/token_version`,
+        `POST ${ended}/connections/end`,
+      ]);
+      expect(writes.at(-1)?.body).toMatchObject({
+        ...account,
+        user: 'bob',
+        address: '203.0.113.7',
+      });
+    }
+    expect(t.takeFaults()).toEqual([]);
+  });
+
   test('servers that cannot be added to a new account leave its token in view, and another try', async () => {
     t.fake.answer('POST /admin/accounts/{account}/servers/add', { status: 409 });
     await t.open(paths.operator.accounts);

@@ -2,8 +2,10 @@
 import { useContext } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { ScopeContext } from '../api/scope.ts';
+import { useDialog } from '../forms/form_dialog.tsx';
 import { addressOf, paths } from '../paths.ts';
 import { Card, Empty, Loaded } from '../ui/ui.ts';
+import { EndButton } from './end.tsx';
 import { type ConnectionQuery, stateOf, useConnections } from './read.ts';
 import { GroupsTable } from './table.tsx';
 import { missingText, totalText } from './words.ts';
@@ -18,11 +20,18 @@ export function ConnectedCard({ of }: ConnectedCardProps) {
   const scope = useContext(ScopeContext);
   const reading = useConnections({ ...of, limit: maxGroups });
   const page = (scope?.paths ?? paths.operator).connections;
+  const { dialog, open } = useDialog();
+  const isOpen = (reading.data?.total.connections ?? 0) > 0;
   const without = of.user ? 'User' : of.address ? 'Address' : 'Server';
   return (
     <Card
       title="Connected now"
-      actions={<Link href={addressOf(page, stateOf({ ...of }))}>All connections</Link>}
+      actions={
+        <>
+          {isOpen && <EndButton {...{ of, scope, open }} />}
+          <Link href={addressOf(page, stateOf({ ...of }))}>All connections</Link>
+        </>
+      }
     >
       <Loaded of={reading} what="who is connected">
         {({ connections, rest, total, missing }) => (
@@ -32,7 +41,7 @@ export function ConnectedCard({ of }: ConnectedCardProps) {
             ) : (
               <>
                 <p class="note">{totalText(total)}</p>
-                <GroupsTable rows={connections} {...{ scope, without }} />
+                <GroupsTable rows={connections} {...{ scope, without, open }} />
                 {rest.groups > 0 && <p class="note">The largest are shown.</p>}
               </>
             )}
@@ -40,6 +49,7 @@ export function ConnectedCard({ of }: ConnectedCardProps) {
           </>
         )}
       </Loaded>
+      {dialog}
     </Card>
   );
 }

@@ -6,6 +6,7 @@ import { useAddressState, useAddressStates, usePath } from '../address.ts';
 import { type Scope, ScopeContext, useScope } from '../api/scope.ts';
 import { count, isoTime } from '../format.ts';
 import { ExportMenu } from '../forms/export.tsx';
+import { useDialog } from '../forms/form_dialog.tsx';
 import { useTypedState } from '../forms/list_state.ts';
 import { useServerChoices } from '../forms/server_choices.ts';
 import { type Choices, SuggestField } from '../forms/suggest_field.tsx';
@@ -24,6 +25,7 @@ import {
   Page,
   SearchField,
 } from '../ui/ui.ts';
+import { EndButton } from './end.tsx';
 import {
   type ConnectionGroup,
   type ConnectionQuery,
@@ -196,6 +198,7 @@ interface ShownProps {
 function Shown({ of, isOld, query, by, scope, onMore }: ShownProps) {
   const [columns, setColumns] = useAddressState('columns');
   const [path] = usePath();
+  const { dialog, open } = useDialog();
   const { connections, sums, rest, total, missing } = of;
   const choice = { text: columns, set: setColumns };
   const { by: _by, limit: _limit, ...filters } = query;
@@ -204,7 +207,10 @@ function Shown({ of, isOld, query, by, scope, onMore }: ShownProps) {
     <div class="paged-table" aria-busy={isOld}>
       <div class="row">
         <p class="note">{totalText(total)}</p>
-        <span class="row-end">
+        <span class="actions row-end">
+          {total.connections > 0 && (scope || isFiltered) && (
+            <EndButton of={filters} {...{ scope, open }} />
+          )}
           <ExportMenu
             name="connections"
             of={{ readToSave: (_, stop) => readToSave(scope, filters, stop) }}
@@ -218,7 +224,7 @@ function Shown({ of, isOld, query, by, scope, onMore }: ShownProps) {
         </Empty>
       ) : sums && by ? (
         <SumsTable
-          {...{ scope, choice }}
+          {...{ scope, choice, open, filters }}
           rows={sums}
           heading={headings[by]}
           linkTo={(of) =>
@@ -226,7 +232,7 @@ function Shown({ of, isOld, query, by, scope, onMore }: ShownProps) {
           }
         />
       ) : (
-        <GroupsTable rows={connections} {...{ scope, choice }} />
+        <GroupsTable rows={connections} {...{ scope, choice, open }} />
       )}
       {rest.groups > 0 && (
         <p class="note">{count(rest.connections, 'more connection')} in smaller groups.</p>
@@ -237,6 +243,7 @@ function Shown({ of, isOld, query, by, scope, onMore }: ShownProps) {
         </p>
       )}
       {missing.length > 0 && <p class="note">{missingText(missing)}</p>}
+      {dialog}
     </div>
   );
 }

@@ -4,11 +4,13 @@ import { Link } from 'wouter-preact';
 import { operatorScope, type Scope } from '../api/scope.ts';
 import { columnBytes } from '../format.ts';
 import { CutText } from '../forms/columns.tsx';
+import type { OpenDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
 import { Since } from '../relative_time.tsx';
 import { serviceName } from '../services.ts';
 import { type Column, Table, type TableProps } from '../ui/ui.ts';
-import type { ConnectionGroup, ConnectionSum } from './read.ts';
+import { endAction } from './end.tsx';
+import { type ConnectionGroup, type ConnectionSum, type EndTarget, stateOf } from './read.ts';
 
 const ways: Record<ConnectionGroup['credentials'][number], string> = {
   authlist: 'IP authlist',
@@ -106,9 +108,11 @@ interface GroupsProps {
   choice?: TableProps<never>['choice'];
   /** The column that all rows have in common. */
   without?: 'User' | 'Server' | 'Address';
+  /** Where a row ends its connections. */
+  open: OpenDialog;
 }
 
-export function GroupsTable({ rows, scope, choice, without }: GroupsProps) {
+export function GroupsTable({ rows, scope, choice, without, open }: GroupsProps) {
   const columns = groupColumns(scope)
     .filter(({ heading }) => heading !== without)
     .map((column, at) => (at === 0 ? { ...column, names: true } : column));
@@ -120,6 +124,15 @@ export function GroupsTable({ rows, scope, choice, without }: GroupsProps) {
       keyOf={({ server, service, account, user, address, exit_ip }) =>
         [server, service, account, user, address, exit_ip].join(' ')
       }
+      actions={({ account, user, address, exit_ip, server, service, authlist_entry }) => {
+        const group = { user, address, exit_ip, server, service };
+        const of = {
+          ...group,
+          ...(scope ? {} : { account }),
+          ...(authlist_entry && { authlist_entry }),
+        };
+        return [endAction({ of, scope }, open)];
+      }}
     />
   );
 }
@@ -132,9 +145,12 @@ interface SumsProps {
   choice?: TableProps<never>['choice'];
   /** Shows the connections of one. */
   linkTo: (of: Named) => string;
+  /** Where a row ends its connections: those of the filters. */
+  open: OpenDialog;
+  filters: EndTarget;
 }
 
-export function SumsTable({ rows, heading, scope, choice, linkTo }: SumsProps) {
+export function SumsTable({ rows, heading, scope, choice, linkTo, open, filters }: SumsProps) {
   const named = ({ account, user, server, address }: Named) => ({ account, user, server, address });
   const nameOf = (row: Named): string => row.user ?? row.server ?? row.address ?? row.account ?? '';
   const link = (row: Named): ComponentChildren => (
@@ -153,6 +169,11 @@ export function SumsTable({ rows, heading, scope, choice, linkTo }: SumsProps) {
       caption={`Open connections by ${heading.toLowerCase()}`}
       {...{ columns, rows, choice }}
       keyOf={(row) => Object.values(named(row)).join(' ')}
+      actions={(row) => {
+        const { account, ...others } = named(row);
+        const of = { ...filters, ...stateOf({ ...others, ...(scope ? {} : { account }) }) };
+        return [endAction({ of, scope }, open)];
+      }}
     />
   );
 }

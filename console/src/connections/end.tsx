@@ -1,0 +1,121 @@
+// Ends open connections, and takes away what lets their user connect again, if one wants that.
+import { ApiError, type Given } from '../api/api.ts';
+import { change, changeIn } from '../api/reading.ts';
+import { operatorScope, type Scope } from '../api/scope.ts';
+import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
+import { Button, CheckField, type RowAction } from '../ui/ui.ts';
+import type { EndTarget } from './read.ts';
+import { endedText, namedText } from './words.ts';
+
+/** A way to keep a user out. */
+interface Remedy {
+  name: string;
+  label: string;
+  run: () => Promise<unknown>;
+}
+
+interface EndProps {
+  of: EndTarget;
+  /** Undefined: the whole network, for operators. */
+  scope: Scope | undefined;
+}
+
+export function endAction({ of, scope }: EndProps, open: OpenDialog): RowAction {
+  return {
+    text: 'End',
+    label: `End ${namedText(of)}`,
+    icon: 'close',
+    isWritten: true,
+    onSelect: () => open((onClose) => <EndDialog {...{ of, scope, onClose }} />),
+  };
+}
+
+export function EndButton({ of, scope, open }: EndProps & { open: OpenDialog }) {
+  const { onSelect, label } = endAction({ of, scope }, open);
+  return (
+    <Button kind="quiet" icon="close" aria-label={label} onClick={onSelect}>
+      End all
+    </Button>
+  );
+}
+
+function EndDialog({ of, scope, onClose }: EndProps & { onClose: () => void }) {
+  const remedies = remediesFor(of, scope);
+  return (
+    <FormDialog
+      title="End connections"
+      verb="End connections"
+      onClose={onClose}
+      onSubmit={async (fields) => {
+        // First, so that nodes know it before they end anything.
+        for (const { name, run } of remedies) if (fields.has(name)) await run();
+        return endedText(await end(of, scope));
+      }}
+    >
+      <p>
+        <strong>This ends {namedText(of)} at once.</strong> Those who may still connect can do so
+        again right away; many apps do by themselves.
+      </p>
+      {remedies.length > 0 && (
+        <fieldset>
+          <legend>Keep {userOf(of, scope)} out</legend>
+          {remedies.map(({ name, label }) => (
+            <CheckField key={name} {...{ name, label }} />
+          ))}
+        </fieldset>
+      )}
+    </FormDialog>
+  );
+}
+
+function end(
+  { account, node, authlist_entry: _, ...filters }: EndTarget,
+  scope: Scope | undefined,
+) {
+  if (scope) return changeIn(scope, 'end_connections', { body: filters });
+  const body: Given<'admin_end_connections'>['body'] = {
+    ...filters,
+    ...(account && { account }),
+    ...(node && { node: Number(node) }),
+  };
+  return change('admin_end_connections', { body });
+}
+
+/** Undefined: connections of several. Without the flag admin they are one's own. */
+const userOf = ({ user }: EndTarget, scope: Scope | undefined) =>
+  scope && !scope.flags.admin ? scope.user : user;
+
+function remediesFor(of: EndTarget, scope: Scope | undefined): Remedy[] {
+  const { account = '', address, authlist_entry: id } = of;
+  const user = userOf(of, scope);
+  const inAccount = scope ?? (account === '' ? undefined : operatorScope(account));
+  if (!inAccount || user === undefined) return [];
+  const { flags, readOnlyReason } = inAccount;
+  const isSelf = user === inAccount.user;
+  if (!flags.admin && !isSelf) return [];
+  const entry: Remedy = {
+    name: 'entry',
+    label: `Remove ${address} from the authlist`,
+    run: () => changeIn(inAccount, 'remove_authlist_entry', { path: { id: id ?? 0 } }).catch(gone),
+  };
+  const tokens: Remedy = {
+    name: 'tokens',
+    label: `Invalidate all tokens and VPN passwords of ${user}`,
+    run: () => changeIn(inAccount, 'raise_token_version', { path: { user } }),
+  };
+  const inactive: Remedy = {
+    name: 'inactive',
+    label: `Make ${user} inactive`,
+    run: () => changeIn(inAccount, 'change_user', { path: { user }, body: { active: false } }),
+  };
+  return [
+    ...(id === undefined || readOnlyReason ? [] : [entry]),
+    tokens,
+    ...(flags.admin && !isSelf && !readOnlyReason ? [inactive] : []),
+  ];
+}
+
+/** It is removed already, perhaps by an earlier try. */
+function gone(error: unknown): void {
+  if (!(error instanceof ApiError) || error.status !== 404) throw error;
+}
