@@ -1550,6 +1550,21 @@ export interface NodeOfEntry {
 }
 
 export interface Notices {
+  /** Active users with a limit of their own who used 80% of it or more. */
+  limits: {
+    /** Account name. */
+    account: string;
+    /** User name. */
+    user: string;
+    /** The own limit of the user, in bytes of a billing period. */
+    limit_bytes: number;
+    /** Whether all of it is used up, or 80%. */
+    used_up: boolean;
+    /** Whether nodes refuse the user then. */
+    on_limit: 'refuse' | 'notify';
+    /** When the next billing period begins. */
+    until: number;
+  }[];
   /** Accounts with 50 refused connections or more in this clock hour or the one before, and ten times the usual number. */
   rising: {
     /** Account name. */

@@ -222,7 +222,7 @@ test('each item leads to the rows that it names, and to no others', () => {
 
 test('more refused connections than usual are said with both numbers', () => {
   const rose = { account: 'acme', at: now, refusals: 60, usual_refusals: 0 };
-  const [item] = attention({ now, notices: { rising: [rose], tries: [] } });
+  const [item] = attention({ now, notices: { limits: [], rising: [rose], tries: [] } });
   expect(item).toMatchObject({
     key: 'rising',
     sentence: 'Far more connections than usual are refused: 60 within an hour, usually hardly any.',

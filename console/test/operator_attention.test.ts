@@ -41,7 +41,7 @@ function network(changes: Partial<Network> = {}): Network {
     servers: servers(),
     nodes: [node()],
     misplaced: [],
-    notices: { rising: [], tries: [] },
+    notices: { limits: [], rising: [], tries: [] },
     ...changes,
   };
 }
@@ -346,7 +346,7 @@ test('backups need attention when they fail, and more so when there is no good o
 test('accounts whose refusals rise are named with what is usual, and addresses that try many users', () => {
   const rose = { account: 'acme', at: now, refusals: 1319, usual_refusals: 32 };
   const tries = [{ network: '2001:db8:1:2::/64', users: 14, at: now }];
-  const items = attention(network({ notices: { rising: [rose], tries } }));
+  const items = attention(network({ notices: { limits: [], rising: [rose], tries } }));
   expect(items).toMatchObject([
     {
       tone: 'warn',
@@ -362,7 +362,29 @@ test('accounts whose refusals rise are named with what is usual, and addresses t
     },
   ]);
   const rising = [rose, { ...rose, account: 'other', usual_refusals: 0 }];
-  const [several] = attention(network({ notices: { rising, tries: [] } }));
+  const [several] = attention(network({ notices: { limits: [], rising, tries: [] } }));
   expect(several?.sentence).toContain('acme (1,319 within an hour, usually 32) and other (1,319');
   expect(several?.link?.path).toBe('/operator/refusals');
+});
+
+test('users who used up their own limit are named apart from those who are near it', () => {
+  const of = { account: 'acme', limit_bytes: 10e9, on_limit: 'refuse' as const, until: now + day };
+  const limits = [
+    { ...of, user: 'alice', used_up: true },
+    { ...of, user: 'bob', used_up: false },
+    { ...of, user: 'carol', used_up: false },
+  ];
+  const items = attention(network({ notices: { limits, rising: [], tries: [] } }));
+  expect(items).toMatchObject([
+    {
+      tone: 'bad',
+      sentence: 'alice (acme) used up the user’s limit of 10 GB; the next period begins in 1 day.',
+      link: { path: '/operator/accounts/acme/users/alice', text: 'alice' },
+    },
+    {
+      tone: 'warn',
+      sentence: '2 users used 80% of their limits: bob (acme) and carol (acme).',
+      link: { path: '/operator/accounts' },
+    },
+  ]);
 });

@@ -1,8 +1,9 @@
-// Events of the last hours that need a look, in both consoles: refusals that rise, and
-// addresses that try many users.
+// Events of the last hours that need a look, in both consoles: users near their own limit, refusals
+// that rise, and addresses that try many users.
 import type { ResponseOf } from '../api/api.ts';
-import { count } from '../format.ts';
-import { addressOf } from '../paths.ts';
+import { operatorScope } from '../api/scope.ts';
+import { bytes, count, fromNow } from '../format.ts';
+import { addressOf, paths } from '../paths.ts';
 import { type Item, named } from './items.ts';
 
 export type Notices = ResponseOf<'admin_network_notices'>;
@@ -13,9 +14,39 @@ export const noticesEveryMs = 60_000;
 const inAnHour = ({ refusals, usual_refusals: usual }: Notices['rising'][number]) =>
   `${refusals.toLocaleString('en')} within an hour, usually ${usual === 0 ? 'hardly any' : usual.toLocaleString('en')}`;
 
+/** The users whose limit is used up, or those who are near it. */
+function ofLimits(limits: Notices['limits'], usedUp: boolean, isOwn: boolean, now: number): Item[] {
+  const users = limits.filter(({ used_up }) => used_up === usedUp);
+  const [first] = users;
+  if (!first) return [];
+  const nameOf = ({ account, user }: typeof first) => (isOwn ? user : `${user} (${account})`);
+  const refused = users.some(({ on_limit }) => on_limit === 'refuse');
+  const have = usedUp ? 'used up' : 'used 80% of';
+  const only = users.length === 1;
+  const pages = isOwn ? paths : operatorScope(first.account).paths;
+  const pageOfUsers = isOwn ? paths.users : paths.operator.accounts;
+  return [
+    {
+      key: usedUp ? 'limits-used-up' : 'limits-near',
+      tone: usedUp && refused ? 'bad' : 'warn',
+      sentence: only
+        ? `${nameOf(first)} ${have} the user’s limit of ${bytes(first.limit_bytes)}; the next period begins ${fromNow(first.until, now)}.`
+        : `${count(users.length, 'user')} ${have} their limits: ${named(users.map(nameOf))}.`,
+      link: only
+        ? { path: pages.user(first.user), text: first.user }
+        : { path: pageOfUsers, text: isOwn ? 'Users' : 'Accounts' },
+    },
+  ];
+}
+
 /** `page`: that of refused connections. `isOwn`: they are of one's own account. */
-export function ofNotices({ rising, tries }: Notices, page: string, isOwn: boolean): Item[] {
-  const items: Item[] = [];
+export function ofNotices(
+  { limits, rising, tries }: Notices,
+  page: string,
+  isOwn: boolean,
+  now: number,
+): Item[] {
+  const items = [true, false].flatMap((usedUp) => ofLimits(limits, usedUp, isOwn, now));
   const text = 'Refused lately';
   const [first] = rising;
   if (first) {

@@ -254,7 +254,7 @@ function ofStatus({ status }: Network): Item[] {
 
 /** The worst first. */
 export function attention(network: Network): Item[] {
-  const ofHours = () => ofNotices(network.notices, paths.operator.refusals, false);
+  const ofHours = () => ofNotices(network.notices, paths.operator.refusals, false, network.now);
   const rules = [ofStatus, ofCertificate, ofBackups, ofNodes, ofServers, ofAccounts, ofHours];
   return worstFirst(rules.flatMap((rule) => rule(network)));
 }

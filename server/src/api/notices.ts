@@ -2,10 +2,24 @@
 import { type Static, Type } from 'typebox';
 import { accountNames } from '../accounts/accounts.ts';
 import type { Context } from '../context.ts';
-import { Integer, Named, Strict, Text, Timestamp } from '../http/fields.ts';
+import { Integer, Named, OneOf, Strict, Text, Timestamp } from '../http/fields.ts';
 import { refusalNotices } from '../nodes/nodes.ts';
+import { usersNearLimit } from '../users/users.ts';
+
+const maxUsers = 20;
 
 export const Notices = Named('Notices', {
+  limits: Type.Array(
+    Strict({
+      account: Text('Account name.'),
+      user: Text('User name.'),
+      limit_bytes: Integer('The own limit of the user, in bytes of a billing period.'),
+      used_up: Type.Boolean({ description: 'Whether all of it is used up, or 80%.' }),
+      on_limit: OneOf(['refuse', 'notify'], 'Whether nodes refuse the user then.'),
+      until: Timestamp('When the next billing period begins.'),
+    }),
+    { description: 'Active users with a limit of their own who used 80% of it or more.' },
+  ),
   rising: Type.Array(
     Strict({
       account: Text('Account name.'),
@@ -36,12 +50,23 @@ export async function presentNotices(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
   account_id?: number,
 ): Promise<Static<typeof Notices>> {
-  const { rising, tries } = await refusalNotices(db, account_id, clock.now());
+  const now = clock.now();
+  const [{ rising, tries }, users] = await Promise.all([
+    refusalNotices(db, account_id, now),
+    usersNearLimit(db, account_id, now, maxUsers),
+  ]);
   const nameOf = await accountNames(
     db,
-    rising.map((row) => row.account_id),
+    [...rising, ...users].map((row) => row.account_id),
   );
   return {
+    limits: users.flatMap((user) => {
+      const account = nameOf.get(user.account_id);
+      if (account === undefined || user.limit_bytes === null) return [];
+      const { name, limit_bytes, on_limit, over_limit, near_until } = user;
+      const used_up = over_limit === 1;
+      return [{ account, user: name, limit_bytes, used_up, on_limit, until: near_until }];
+    }),
     rising: rising.flatMap(({ account_id: id, ...row }) => {
       const account = nameOf.get(id);
       return account === undefined ? [] : [{ account, ...row }];

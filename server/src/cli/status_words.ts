@@ -1,6 +1,6 @@
 // The network as a person asks for it: its traffic, its nodes and exits, and what needs attention.
 import { counted } from '../../../kit/src/cli/output.ts';
-import { bitsInWords, timeInWords } from '../../../kit/src/cli/values.ts';
+import { bitsInWords, bytesInWords, timeInWords } from '../../../kit/src/cli/values.ts';
 import type { Point } from './history_words.ts';
 
 export interface Status {
@@ -25,6 +25,7 @@ export interface Status {
 
 /** Things of the last hours, as `GET /admin/notices` has them. */
 export interface Notices {
+  limits: ReadonlyArray<{ account: string; user: string; used_up: boolean; limit_bytes: number }>;
   rising: ReadonlyArray<{ account: string; refusals: number; usual_refusals: number }>;
   tries: ReadonlyArray<{ network: string; users: number }>;
 }
@@ -70,9 +71,13 @@ function trafficInWords(latest: Point | undefined): string {
   return `${speed(down)} to clients, ${speed(up)} from clients${connections}`;
 }
 
-function inWords({ rising, tries }: Notices): string[] {
+function inWords({ limits, rising, tries }: Notices): string[] {
   const list = 'exitward refusal list';
   return [
+    ...limits.map(
+      ({ account, user, used_up, limit_bytes }) =>
+        `${user} of ${account} used ${used_up ? 'up' : '80% of'} a limit of ${bytesInWords(limit_bytes)}: exitward user list ${account}`,
+    ),
     ...rising.map(
       ({ account, refusals, usual_refusals: usual }) =>
         `${counted(refusals, 'connection')} of ${account} refused within an hour, usually ${usual}: ${list} --account ${account}`,

@@ -45,6 +45,7 @@ import {
 } from './migrations/0045_usage_of_users.ts';
 import { endOrders } from './migrations/0047_end_orders.ts';
 import { refusalNotices } from './migrations/0048_refusal_notices.ts';
+import { nearLimits } from './migrations/0049_near_limits.ts';
 
 interface Migration {
   id: number;
@@ -111,6 +112,7 @@ const migrations: Migration[] = [
   },
   { id: 47, name: 'end_orders', statements: endOrders },
   { id: 48, name: 'refusal_notices', statements: refusalNotices },
+  { id: 49, name: 'near_limits', statements: nearLimits },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;

@@ -33,6 +33,8 @@ export interface UserRow extends LimitColumns {
   over_limit: number;
   /** When to evaluate `over_limit` again: the end of that period; 0 while it is not over. */
   over_until: number;
+  /** The end of the period in which most of them are used up; 0: none. */
+  near_until: number;
 }
 
 const changeable = [
@@ -52,6 +54,7 @@ const changeable = [
   'server_ids',
   'over_limit',
   'over_until',
+  'near_until',
 ] as const;
 
 export function listUsers(db: Reader, account_id: number): Promise<UserRow[]> {
@@ -137,6 +140,23 @@ export function overLimit(db: Reader, now: number, maxRows: number): Promise<Use
   return db.all(
     'select * from users where over_limit = 1 and over_until <= $1 order by over_until limit $2',
     [now, maxRows],
+  );
+}
+
+/** Active users who are near their limit now, or over it; of one account or of all. */
+export function nearLimit(
+  db: Reader,
+  over_limit: 0 | 1,
+  account_id: number | undefined,
+  now: number,
+  maxRows: number,
+): Promise<UserRow[]> {
+  const ofAccount = account_id === undefined ? '' : 'and account_id = $3';
+  return db.all(
+    `select * from users
+     where near_until > 0 and over_limit = $1 and near_until > $2 and active = 1 ${ofAccount}
+     order by near_until limit ${maxRows}`,
+    account_id === undefined ? [over_limit, now] : [over_limit, now, account_id],
   );
 }
 

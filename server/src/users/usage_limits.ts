@@ -16,11 +16,16 @@ export interface UserBytesLeft {
   until: number;
 }
 
-type LimitState = Pick<store.UserRow, 'over_limit' | 'over_until'>;
+type LimitState = Pick<store.UserRow, 'over_limit' | 'over_until' | 'near_until'>;
+
+/** With this part of the limit used, a user is near it. */
+const nearPart = 0.8;
 
 function stateOf({ limit_bytes }: store.LimitColumns, bytes: number, until: number): LimitState {
   const isOver = limit_bytes !== null && bytes >= limit_bytes;
-  return isOver ? { over_limit: 1, over_until: until } : { over_limit: 0, over_until: 0 };
+  const isNear = limit_bytes !== null && bytes >= limit_bytes * nearPart;
+  const near = { near_until: isNear ? until : 0 };
+  return { over_limit: isOver ? 1 : 0, over_until: isOver ? until : 0, ...near };
 }
 
 /** Whether the limit of the running period is reached, and when to evaluate that again. */
@@ -51,7 +56,8 @@ async function* limitedUsers(tx: Transaction, keys: readonly Key[]) {
 export async function evaluateUserLimits(tx: Transaction, keys: readonly Key[]): Promise<void> {
   for await (const { user, bytes, end } of limitedUsers(tx, keys)) {
     const limit = stateOf(user, bytes, end);
-    if (limit.over_until === user.over_until) continue;
+    const { over_until, near_until } = limit;
+    if (over_until === user.over_until && near_until === user.near_until) continue;
     await store.update(tx, { ...user, ...limit });
     if (limit.over_limit === user.over_limit) continue;
     await recordChange(tx, { kind: 'user', account_id: user.account_id, record_id: user.id });
@@ -70,6 +76,17 @@ export async function bytesLeftOfUsers(
     limits.push({ account: user.account_id, user: user.id, left_bytes, until });
   }
   return limits;
+}
+
+/** Active users who have used most of their limit of this period or all of it, these first. */
+export async function usersNearLimit(
+  db: Reader,
+  account_id: number | undefined,
+  now: number,
+  maxUsers: number,
+): Promise<store.UserRow[]> {
+  const over = await store.nearLimit(db, 1, account_id, now, maxUsers);
+  return [...over, ...(await store.nearLimit(db, 0, account_id, now, maxUsers))];
 }
 
 /**

@@ -47,6 +47,7 @@ export {
   periodOfUsers,
   sweepUserLimits,
   type UserBytesLeft,
+  usersNearLimit,
 } from './usage_limits.ts';
 
 export interface Flags {
@@ -147,6 +148,7 @@ export async function createUser(
     ...(await changedLimits(tx, noLimits, body.limits ?? null)),
     over_limit: 0,
     over_until: 0,
+    near_until: 0,
   };
   Object.assign(user, await limitState(tx, account, user));
   if (!(await store.insert(tx, user))) {

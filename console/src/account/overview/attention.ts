@@ -136,8 +136,8 @@ function ofPerson({ session }: Known): Item[] {
   ];
 }
 
-const ofLastHours = ({ notices }: Known): Item[] =>
-  notices ? ofNotices(notices, paths.refusals, true) : [];
+const ofLastHours = ({ notices, now }: Known): Item[] =>
+  notices ? ofNotices(notices, paths.refusals, true, now) : [];
 
 /** The things that need attention, the worst first. */
 export function attention(facts: Known): Item[] {

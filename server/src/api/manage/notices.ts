@@ -6,7 +6,8 @@ export function noticeRoutes({ ctx, routesOf }: Mount): void {
   routesOf('account')('GET /notices', {
     id: 'list_notices',
     may: ['admin'],
-    summary: 'What needs a look: refusals that rise, and addresses that try many users',
+    summary:
+      'What needs a look: users near their limit, refusals that rise, and addresses that try many users',
     answer: Notices,
     handle: ({ scope }) => presentNotices(ctx, scope.account_id),
   });

@@ -7,8 +7,10 @@ import { operatorRoute } from './route.ts';
 export function noticeRoutes(app: FastifyInstance, ctx: Context): void {
   operatorRoute(app, 'Operator: nodes')('GET /admin/notices', {
     id: 'network_notices',
-    summary: 'What needs a look: refusals that rise, and addresses that try many users',
-    description: 'At most 20 of each, the newest and largest first.',
+    summary:
+      'What needs a look: users near their limit, refusals that rise, and addresses that try many users',
+    description:
+      'At most 20 of each (and 20 users whose limit is used up), the newest and largest first.',
     answer: Notices,
     handle: () => presentNotices(ctx),
   });

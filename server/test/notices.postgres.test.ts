@@ -1,5 +1,5 @@
-// Notices about refusals: accounts whose refusals rise tenfold, and addresses that try many users,
-// for operators, and for the account that they concern.
+// Notices: users near a limit of their own, accounts whose refusals rise tenfold, and addresses
+// that try many users; for operators, and for the account that they concern.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eachDatabase } from './databases.ts';
 import { type Browser, startTestApp, type TestApp } from './harness.ts';
@@ -119,5 +119,39 @@ eachDatabase((database) => {
     expect((await rows()).length).toBeGreaterThan(3);
     await t.pass(9 * 24 * hour);
     expect(await rows()).toEqual([]);
+  });
+
+  test('a user is named with 80% of the own limit used, and with all of it, until the next period', async () => {
+    const path = '/accounts/acme/users';
+    boss = await t.signIn('acme', 'boss');
+    const limit = (name: string, limit_bytes: number | null) =>
+      t.operator.patch(`${path}/${name}`, { limits: { limit_bytes, on_limit: 'notify' } });
+    for (const name of ['user0', 'user1', 'user2']) await limit(name, 1000);
+    const transfer = async (...bytes: number[]) => {
+      const of = { account: accounts.acme, at: t.now(), down: 0 };
+      const rows = bytes.map((up, at) => ({ ...of, user: users.acme[at], up }));
+      seq += 1;
+      expect((await node.send('POST', '/usage', { boot: 'u', seq, rows })).status).toBe(200);
+    };
+    await transfer(799, 799, 1, 5000);
+    expect((await notices()).limits).toEqual([]);
+    await transfer(201, 1);
+    const { end } = (await t.operator.get(`${path}/user0`)).body.period;
+    const of = { account: 'acme', limit_bytes: 1000, on_limit: 'notify', until: end };
+    const named = [
+      { ...of, user: 'user0', used_up: true },
+      { ...of, user: 'user1', used_up: false },
+    ];
+    expect((await notices()).limits).toEqual(named);
+    expect((await ofAcme()).limits).toEqual(named);
+    expect((await t.operator.get('/accounts/other/notices')).body.limits).toEqual([]);
+    await limit('user1', 10_000);
+    await limit('user2', null);
+    expect((await ofAcme()).limits).toEqual(named.slice(0, 1));
+    await t.operator.patch(`${path}/user0`, { active: false });
+    expect((await ofAcme()).limits).toEqual([]);
+    await t.operator.patch(`${path}/user0`, { active: true });
+    await t.pass(end - t.now() + 60);
+    expect((await notices()).limits).toEqual([]);
   });
 });
