@@ -68,6 +68,32 @@ describe('the embedded engine', () => {
     await node?.stop();
     await origin?.stop();
   });
+  test('a download that is ended is billed for no byte that the client cannot get', async () => {
+    const usage = await t.Usage.from(node.engine, origin.url, normal);
+    const client = await t.openTunnel(normal, origin.to);
+    client.socket.pause();
+    client.write(t.requestText('GET', '/bytes/50000000'));
+    let before = 0;
+    await t.until(async () => {
+      await usage.poll();
+      const down = usage.open[0]?.down ?? 0;
+      const isFull = down > 100_000 && down === before;
+      before = down;
+      return isFull;
+    });
+    expect(await node.engine.end({ account: 1 })).toBe(1);
+    client.socket.resume();
+    await client.ended();
+    await usage.poll();
+    const { up, down } = usage.sums.get('1 1') ?? { up: 0, down: 0 };
+    expect(up).toBe(client.sent);
+    expect(down).toBeLessThanOrEqual(client.received);
+    // The system takes a write in parts; one that is under way does not count.
+    expect(down).toBeGreaterThan(client.received - 70_000);
+    await usage.poll();
+    expect(usage.sums.get('1 1'), 'once').toEqual({ up, down });
+  });
+
   const withOrigin = async (
     onText: (socket: Socket, text: string) => void,
     work: (origin: RawOrigin) => Promise<void>,

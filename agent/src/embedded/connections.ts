@@ -70,11 +70,22 @@ export class Connection {
     this.#onUsed = onUsed;
     socket.once(
       'close',
-      own(() => {
-        this.takeNoMore();
-        if (this.#current) this.end(this.#current);
-      }),
+      own(() => this.#endLast()),
     );
+  }
+
+  /**
+   * Closes it at once. It is counted before: afterwards the bytes of the last write that the system
+   * has not accepted look as if they were sent.
+   */
+  cut(): void {
+    this.#endLast();
+    this.socket.destroy();
+  }
+
+  #endLast(): void {
+    this.takeNoMore();
+    if (this.#current) this.end(this.#current);
   }
 
   /**
@@ -243,7 +254,7 @@ export class Connections {
   }
 
   close(name: string): void {
-    this.#byName.get(name)?.socket.destroy();
+    this.#byName.get(name)?.cut();
   }
 
   /** A finished exchange is returned until the cursor that came with it comes back. */
