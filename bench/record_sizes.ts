@@ -36,6 +36,12 @@ const tables: Record<string, (at: number) => Row> = {
     ...{ kind: 1, day: began + Math.floor(at / 100) * 86_400, id: 1 + (at % 100) },
     ...{ bytes: bytes.down + at, ranked: bytes.down + at },
   }),
+  usage_user_periods: (at) => ({
+    account_id: 1 + (at % 5),
+    period_start: began + Math.floor(at / 5000) * 2_592_000,
+    user_id: 1 + (Math.floor(at / 5) % 1000),
+    bytes: bytes.down,
+  }),
   audit: (at) => ({
     id: at + 1,
     at: began + at,

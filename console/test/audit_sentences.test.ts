@@ -83,6 +83,23 @@ describe('sentences', () => {
     );
   });
 
+  test('limits of a user are described by each that changed, from its old value to the new one', () => {
+    const bob = { name: 'bob', active: 1, proxy: 1 };
+    const limits = { limit_bytes: 5e10, on_limit: 'refuse', max_connections: 3, servers: null };
+    const sentence = (before: object, after: object) =>
+      auditSentence(record({ action: 'user.change', target: 'bob', before, after }));
+    expect(sentence(bob, { ...bob, ...limits })).toBe(
+      'alice changed the limits of bob: bytes in a billing period none → 50 GB; connections at once none → 3.',
+    );
+    const others = { ...limits, on_limit: 'notify', max_connections: null, servers: ['fra1'] };
+    expect(sentence({ ...bob, ...limits }, { ...bob, ...others })).toBe(
+      'alice changed the limits of bob: the action over these refuse → notify; connections at once 3 → none; servers none → fra1.',
+    );
+    expect(sentence({ ...bob, ...limits }, bob)).toMatch(
+      /billing period 50 GB → none; connections/,
+    );
+  });
+
   test('a user who is disabled and loses permissions is described by both', () => {
     const before = { active: 1, admin: 1, billing: 0, proxy: 1, display_name: 'Bob' };
     const after = { active: 0, admin: 0, billing: 0, proxy: 1, display_name: 'Bob' };
