@@ -327,6 +327,19 @@ const limits: Record<string, readonly number[]> = {
   'watches that a node answers': [
     ...['maxWatches', 'longestLeaseSeconds'].map((name) => of('agent/src/link/watches.ts', name)),
   ],
+  'users with limits, their connections and addresses, that a node reports': [
+    ...['maxHoldingsOfReport', 'maxNetworksOfUser'].map((name) =>
+      of('server/src/nodes/holdings.ts', name),
+    ),
+    of(reports, 'holdingsBodyLimit'),
+  ],
+  'users with limits whom a decider reports to the agent': [
+    of('agent/src/squid/agent/decider_link.ts', 'maxHoldings'),
+    of('agent/src/user_counts.ts', 'maxNetworksOfUser'),
+  ],
+  'connections, or addresses, by which a user passes a limit': [
+    of('agent/src/link/holdings_reporter.ts', 'leaseSeconds'),
+  ],
   'reasons for rejected connections that a node reports': [
     // The words of the list, and "other".
     (read('server/src/nodes/rejection_reasons.ts').match(/'\w+'/g)?.length ?? 0) - 1,

@@ -114,7 +114,7 @@ const tables: Record<string, string[]> = {
     ...['node_faults', 'held_usage', 'node_points', 'node_rejections', 'node_told_rejections'],
     ...['connection_watches', 'connection_answers', 'refusals', 'refusal_reports'],
     ...['end_orders', 'taken_end_orders'],
-    ...['refusal_hours', 'user_tries'],
+    ...['refusal_hours', 'user_tries', 'user_holdings'],
   ],
 };
 

@@ -15,6 +15,7 @@ import type { EndOrder, Position } from './policy/records.ts';
 import type { Refusal } from './policy/refusals.ts';
 import type { NameFailure } from './resolver.ts';
 import type { Unstored } from './store/unstored.ts';
+import type { Elsewhere, Holding } from './user_counts.ts';
 
 /** The parts that every engine is started with. */
 export interface EngineOptions {
@@ -160,6 +161,10 @@ export interface Engine {
   end(order: EndOrder): Promise<number>;
   /** Authlist entries that let a connection in since the last call, each at least once. */
   takeLastUsed(): Promise<LastUsed[]>;
+  /** The connections and addresses of users who have limits on them. */
+  held(): Holding[];
+  /** Replaces what is known of their connections and addresses elsewhere. */
+  share(elsewhere: readonly Elsewhere[]): void;
   /** Connections refused since the last call, as far as they are held. */
   takeRefusals(): Refusal[];
   /** The decision on this request or login, by the same policy and code as for real ones. */

@@ -20,6 +20,7 @@ import { type Identity, journalPath, policyFolder, readIdentity } from './identi
 import { type Control, HttpControl } from './link/control.ts';
 import { EndOrders } from './link/end_orders.ts';
 import { FaultReporter } from './link/fault_reporter.ts';
+import { HoldingsReporter } from './link/holdings_reporter.ts';
 import { Link } from './link/link.ts';
 import { type Answer, answerTo } from './link/questions.ts';
 import { RefusalReporter } from './link/refusal_reporter.ts';
@@ -226,6 +227,8 @@ class Agent implements Running {
     this.#keep('rejections', (signal) => rejections.run(signal));
     const refusals = new RefusalReporter({ engine, control, clock, log });
     this.#keep('refusals', (signal) => refusals.run(signal));
+    const holdings = new HoldingsReporter({ engine, control, clock, log });
+    this.#keep('holdings', (signal) => holdings.run(signal));
     this.#keep('watches', (signal) => watches.run(signal));
     this.#keep('usage', (signal) => this.#count(engine, signal));
     this.#keep('exit addresses', (signal) => exitAddresses.run(signal));

@@ -11,8 +11,10 @@ import {
   mostAccepted,
 } from '../src/connection_caps.ts';
 import type { Authority } from '../src/policy/decision.ts';
+import { Policy } from '../src/policy/policy.ts';
 import { WaitingConnections } from '../src/squid/agent/waiting.ts';
 import { Census } from '../src/squid/decider/census.ts';
+import { UserCounts } from '../src/user_counts.ts';
 import { seed } from './histories.ts';
 import * as t from './proxy_world.ts';
 
@@ -20,6 +22,8 @@ const owner = (account: number, user = 1): Authority => ({
   ...{ by: 'authlist', entry: 1, ip: '192.0.2.1' },
   ...{ account, user },
 });
+
+const noLimits = () => new UserCounts(() => new Policy());
 
 test.each([256, 1024, 4096, 20_000, 65_536])(
   'of %d descriptors all connections together leave a reserve free, and no one of them takes all',
@@ -103,19 +107,19 @@ test('whatever connections come, go and change their owners, a cap holds and a p
 
 test('connections that are over, which Squid does not report, make room with the next list', async () => {
   const open = new Set<string>();
-  const census = new Census({ list: async () => [...open], onError: () => {} });
+  const census = new Census({ list: async () => [...open], users: noLimits(), onError: () => {} });
   census.caps = { all: 9, account: 4, user: 4, address: 9, waiting: 9 };
   const admit = (name: string, account = 1) => {
     open.add(name);
-    return census.admit(name, '192.0.2.1', owner(account));
+    return census.admit(name, '192.0.2.1', owner(account), 0);
   };
-  for (const name of ['a', 'b', 'c', 'd']) expect(admit(name)).toBe(true);
-  expect(admit('e')).toBe(false);
+  for (const name of ['a', 'b', 'c', 'd']) expect(admit(name)).toBeUndefined();
+  expect(admit('e')).toBe('too_many_connections');
   open.delete('a');
   await census.wait(owner(1));
-  expect(admit('e')).toBe(true);
+  expect(admit('e')).toBeUndefined();
   await census.nextList();
-  expect(admit('f')).toBe(false);
+  expect(admit('f')).toBe('too_many_connections');
 
   // A client that is refused again and again waits for no list, and keeps no other from doing so.
   const waits = Array.from({ length: 50 }, () => census.wait(owner(1)));
@@ -129,12 +133,13 @@ test('a list that fails leaves the counts as they are, and is reported', async (
   const errors: string[] = [];
   const census = new Census({
     list: () => Promise.reject(new Error('no list')),
+    users: noLimits(),
     onError: ({ message }) => errors.push(message),
   });
   census.caps = { all: 1, account: 1, user: 1, address: 1, waiting: 1 };
-  expect(census.admit('a', '192.0.2.1', owner(1))).toBe(true);
+  expect(census.admit('a', '192.0.2.1', owner(1), 0)).toBeUndefined();
   await t.until(() => errors.length > 0);
-  expect(census.admit('b', '192.0.2.1', owner(1))).toBe(false);
+  expect(census.admit('b', '192.0.2.1', owner(1), 0)).toBe('too_many_connections');
 });
 
 test('of connections that wait the oldest are closed, of one client and in all, and none that was let in', () => {

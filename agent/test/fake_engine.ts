@@ -22,6 +22,7 @@ import type { Listener } from '../src/policy/policy.ts';
 import type { EndOrder, NodeRecord, Position } from '../src/policy/records.ts';
 import { type Refusal, Refusals } from '../src/policy/refusals.ts';
 import { Replica } from '../src/store/replica.ts';
+import type { Elsewhere, Holding } from '../src/user_counts.ts';
 
 export const openRules: Rules = {
   connect_ports: [{ first: 443, last: 443 }],
@@ -79,7 +80,7 @@ export class FakeEngine implements Engine {
   async explain(question: Question): Promise<Explanation> {
     const { policy, position } = this.replica;
     if (!position) throw new Error('there is no policy yet');
-    const decision = decideWithin(() => false, policy, this.#rules, question, this.#now());
+    const decision = decideWithin(() => undefined, policy, this.#rules, question, this.#now());
     return { decision, position };
   }
 
@@ -105,6 +106,17 @@ export class FakeEngine implements Engine {
       ({ authority, ...of }) => !isWanted(order, { ...of, ...authority }),
     );
     return before - this.connected.length;
+  }
+
+  holdings: Holding[] = [];
+  elsewhere: readonly Elsewhere[] = [];
+
+  held(): Holding[] {
+    return this.holdings;
+  }
+
+  share(elsewhere: readonly Elsewhere[]): void {
+    this.elsewhere = elsewhere;
   }
 
   takeRefusals(): Refusal[] {

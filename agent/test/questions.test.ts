@@ -66,7 +66,7 @@ function explained(question: Question, change: NodeRecord[] = []) {
   const policy = new Policy();
   for (const record of [...records, ...change]) policy.apply(record);
   policy.heard_at = 900;
-  const decision = decideWithin(() => false, policy, rules, question, 1000);
+  const decision = decideWithin(() => undefined, policy, rules, question, 1000);
   return { decision, position: { epoch: 'e', revision: 14 } };
 }
 

@@ -20,6 +20,7 @@ import {
   pruneChanges,
   purgeEndOrders,
   purgeHistory,
+  purgeHoldings,
   purgeInvites,
   purgeQuestions,
   purgeRefusals,
@@ -83,6 +84,7 @@ export const jobs: readonly Job[] = [
   { name: 'purge sign-in codes', every_seconds: 3600, purges: true, run: purgeCodes },
   { name: 'forget sign-in attempts', every_seconds: 600, purges: true, run: purgeAttempts },
   { name: 'forget questions', every_seconds: 30, purges: false, run: purgeQuestions },
+  { name: 'forget holdings', every_seconds: 60, purges: false, run: purgeHoldings },
   { name: 'forget watches', every_seconds: 15, purges: false, run: purgeWatches },
   { name: 'forget end orders', every_seconds: 30, purges: false, run: purgeEndOrders },
   {

@@ -5,6 +5,8 @@ import { clientNetworks, NetworkTally } from '../../../kit/src/client_networks.t
 import type { Own } from '../../../kit/src/owner.ts';
 import { CappedConnections, type ConnectionCaps, mostAccepted } from '../connection_caps.ts';
 import type { Authority } from '../policy/decision.ts';
+import type { Reason } from '../policy/denials.ts';
+import type { UserCounts } from '../user_counts.ts';
 import { noticeGone } from './gone.ts';
 
 export class Accepted {
@@ -13,10 +15,12 @@ export class Accepted {
   /** Connections without an admitted request, oldest first, by the two ends of the connection. */
   readonly #waiting = new Map<string, Socket>();
   readonly #admitted: CappedConnections;
-  readonly #open = new Set<string>();
+  readonly #open = new Map<string, Socket>();
+  readonly #users: UserCounts;
 
-  constructor(caps: ConnectionCaps) {
+  constructor(caps: ConnectionCaps, users: UserCounts) {
     this.#caps = caps;
+    this.#users = users;
     this.#admitted = new CappedConnections(caps);
   }
 
@@ -32,7 +36,7 @@ export class Accepted {
       return;
     }
     this.#byNetwork.add(networks, 1);
-    this.#open.add(ends);
+    this.#open.set(ends, socket);
     this.#waiting.set(ends, socket);
     noticeGone(socket, own);
     socket.once(
@@ -42,6 +46,7 @@ export class Accepted {
         this.#open.delete(ends);
         this.#waiting.delete(ends);
         this.#admitted.close(ends);
+        this.#users.close(ends);
       }),
     );
     if (this.#waiting.size <= this.#caps.waiting) return;
@@ -50,19 +55,47 @@ export class Accepted {
     longest.destroy();
   }
 
-  /** False if it would be one too many for this authority or address, or in all. */
-  admit(socket: Socket, authority: Authority): boolean {
+  /** The reason if it would be one too many for this authority or address, or in all. */
+  admit(socket: Socket, authority: Authority, now: number): Reason | undefined {
     const ends = endsOf(socket);
     // It is already closed.
-    if (ends === undefined || !this.#open.has(ends)) return true;
-    if (this.#admitted.admit(ends, socket.remoteAddress ?? '', authority) === 'refused')
-      return false;
+    if (ends === undefined || !this.#open.has(ends)) return undefined;
+    const source = socket.remoteAddress ?? '';
+    const reason = this.#users.objectionTo(source, authority, now, ends);
+    if (reason) return reason;
+    if (this.#admitted.admit(ends, source, authority) === 'refused') return 'too_many_connections';
+    this.#users.admit(ends, source, authority, now);
     this.#waiting.delete(ends);
-    return true;
+    return undefined;
   }
 
-  isFullFor(source: string, authority: Authority): boolean {
-    return this.#admitted.isFullFor(source, authority);
+  objectionTo(source: string, authority: Authority, now: number): Reason | undefined {
+    if (this.#admitted.isFullFor(source, authority)) return 'too_many_connections';
+    return this.#users.objectionTo(source, authority, now);
+  }
+
+  /** Counts an admitted connection for its user, who may have a new limit. */
+  follow(socket: Socket, authority: Authority, now: number): void {
+    const ends = endsOf(socket);
+    if (ends !== undefined && this.#open.has(ends)) {
+      this.#users.admit(ends, socket.remoteAddress ?? '', authority, now);
+    }
+  }
+
+  /** The connections that are counted for a user with limits. */
+  *ofLimited(): Generator<[name: string, Socket]> {
+    for (const name of this.#users.names()) {
+      const socket = this.#open.get(name);
+      if (socket) yield [name, socket];
+    }
+  }
+
+  /** The connections that pass a limit of their user. */
+  excess(now: number): Array<{ socket: Socket; reason: Reason }> {
+    return this.#users.excess(now).flatMap(({ connection, reason }) => {
+      const socket = this.#open.get(connection);
+      return socket ? [{ socket, reason }] : [];
+    });
   }
 }
 

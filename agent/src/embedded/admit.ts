@@ -19,6 +19,7 @@ import { type Refusals, refusedBy } from '../policy/refusals.ts';
 import type { Sessions } from '../policy/sessions.ts';
 import type { Resolver } from '../resolver.ts';
 import type { Replica } from '../store/replica.ts';
+import type { UserCounts } from '../user_counts.ts';
 import type { Accepted } from './accepted.ts';
 import type { Connection, Connections, Exchange, Payer } from './connections.ts';
 import type { Destination } from './destination.ts';
@@ -40,6 +41,7 @@ export interface Context {
   decisions: DecisionTally;
   connections: Connections;
   accepted: Accepted;
+  users: UserCounts;
   /** A tunnel without traffic ends after this long. */
   idle_seconds: number;
 }
@@ -74,9 +76,8 @@ export async function admit(
     return denied.reason;
   };
   if (verdict.verdict !== 'allow') return refuse(verdict);
-  if (!ctx.accepted.admit(connection.socket, verdict.authority)) {
-    return refuse({ reason: 'too_many_connections', principal: verdict });
-  }
+  const reason = ctx.accepted.admit(connection.socket, verdict.authority, now);
+  if (reason) return refuse({ reason, principal: verdict });
   // From here on it can be revoked, even while it waits for a name or a destination.
   const { authority, exit_ip } = verdict;
   ctx.sessions.open(connection.name, authority);

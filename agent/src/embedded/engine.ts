@@ -24,7 +24,7 @@ import type { Failure } from '../failures.ts';
 import type { Fault } from '../faults.ts';
 import { readOutgoingPorts } from '../outgoing_ports.ts';
 import { decideWithin, isDrained } from '../policy/decide.ts';
-import type { Question } from '../policy/decision.ts';
+import type { Authority, Question } from '../policy/decision.ts';
 import { DecisionTally } from '../policy/decision_tally.ts';
 import { mayReach } from '../policy/destination.ts';
 import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
@@ -33,7 +33,8 @@ import type { EndOrder, Position } from '../policy/records.ts';
 import { type Refusal, Refusals } from '../policy/refusals.ts';
 import { Sessions } from '../policy/sessions.ts';
 import { Resolver } from '../resolver.ts';
-import { Replica } from '../store/replica.ts';
+import { Replica, type Touched } from '../store/replica.ts';
+import { type Elsewhere, type Holding, UserCounts } from '../user_counts.ts';
 import { Accepted } from './accepted.ts';
 import { type Context, rejectionOf } from './admit.ts';
 import { Connections } from './connections.ts';
@@ -101,8 +102,11 @@ class EmbeddedEngine implements Engine {
   constructor(options: EmbeddedOptions) {
     const { config, rules, dir, unstored, clock, log } = options;
     const { handshake_ms, first_request_ms, next_request_ms } = { ...patience, ...options };
+    const replica = new Replica(dir, unstored);
+    const users = new UserCounts(() => replica.policy);
     this.#ctx = {
-      replica: new Replica(dir, unstored),
+      replica,
+      users,
       rules: { ...rules, own: ownAddresses() },
       clock,
       log,
@@ -113,7 +117,7 @@ class EmbeddedEngine implements Engine {
       refusals: new Refusals(),
       decisions: new DecisionTally(),
       connections: new Connections(clock, log, config.connection_log.mode !== 'off'),
-      accepted: new Accepted(connectionCaps(config.caps)),
+      accepted: new Accepted(connectionCaps(config.caps), users),
       idle_seconds: config.idle_seconds,
     };
     this.#on_revoke = config.on_revoke;
@@ -153,6 +157,7 @@ class EmbeddedEngine implements Engine {
   async catchUp(): Promise<Position | undefined> {
     const { replica } = this.#ctx;
     const touched = await replica.catchUp();
+    this.#followLimits(touched);
     this.#closeRevoked(touched === 'all' ? undefined : touched);
     await this.#listen();
     return replica.position;
@@ -205,6 +210,19 @@ class EmbeddedEngine implements Engine {
     return this.#ctx.uses.take();
   }
 
+  held(): Holding[] {
+    const { accepted, connections, users, clock } = this.#ctx;
+    const now = clock.now();
+    for (const [name, socket] of accepted.ofLimited()) {
+      users.moved(name, connections.find(socket)?.look(now).last_byte_at ?? 0);
+    }
+    return users.held(now);
+  }
+
+  share(elsewhere: readonly Elsewhere[]): void {
+    this.#ctx.users.share(elsewhere);
+  }
+
   takeRefusals(): Refusal[] {
     return this.#ctx.refusals.take();
   }
@@ -215,8 +233,10 @@ class EmbeddedEngine implements Engine {
     const explain = async () => {
       const { policy, position } = replica;
       if (!position) throw new Error('This node has no policy yet.');
-      const isFull = accepted.isFullFor.bind(accepted);
-      return { decision: decideWithin(isFull, policy, rules, question, clock.now()), position };
+      const now = clock.now();
+      const objectionTo = (source: string, authority: Authority) =>
+        accepted.objectionTo(source, authority, now);
+      return { decision: decideWithin(objectionTo, policy, rules, question, now), position };
     };
     const mayBe = (address: string) => mayReach(replica.policy, rules, address);
     const judge = (name: ResolvedName) => rejectionOf(name, mayBe);
@@ -267,6 +287,20 @@ class EmbeddedEngine implements Engine {
     for (const { connection, reason } of revoked) {
       log.info({ connection, reason }, 'a connection was ended');
       connections.close(connection);
+    }
+    for (const { socket, reason } of this.#ctx.accepted.excess(clock.now())) {
+      log.info({ connection: connections.find(socket)?.name, reason }, 'a connection was ended');
+      socket.destroy();
+    }
+  }
+
+  /** Connections count from the moment that their user has a limit. */
+  #followLimits(touched: Touched): void {
+    const { sessions, connections, accepted, clock } = this.#ctx;
+    const changed = touched === 'all' ? sessions.all() : sessions.of(touched);
+    for (const [name, authority] of changed) {
+      const connection = connections.named(name);
+      if (connection) accepted.follow(connection.socket, authority, clock.now());
     }
   }
 

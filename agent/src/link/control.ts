@@ -11,9 +11,11 @@ import type { NodeRecord, Position } from '../policy/records.ts';
 import type { Batch } from '../usage/journal_state.ts';
 import type { LastUsedReports } from '../usage/last_used_reporter.ts';
 import type { UsageAnswer } from '../usage/sender.ts';
+import type { Elsewhere, Holding } from '../user_counts.ts';
 import type { OrderReports } from './end_orders.ts';
 import { EventReader, EventTooLong, type ServerEvent } from './events.ts';
 import type { FaultReports } from './fault_reporter.ts';
+import type { HoldingReports } from './holdings_reporter.ts';
 import { IdleTimeout, newAgent, notOurs, piecesOf, readJson, send } from './http.ts';
 import type { Answer } from './questions.ts';
 import type { RefusalReport, RefusalReports } from './refusal_reporter.ts';
@@ -49,6 +51,7 @@ export type Control = ControlPlane &
   FaultReports &
   RejectionReports &
   RefusalReports &
+  HoldingReports &
   ConnectionReports &
   OrderReports;
 
@@ -191,6 +194,13 @@ export class HttpControl implements Control {
 
   async reportEnded(order: number, ended: number): Promise<void> {
     await this.#post('/end-orders', { order, ended });
+  }
+
+  async reportHoldings(whole: boolean, holdings: Holding[]): Promise<Elsewhere[]> {
+    const response = await this.#post('/holdings', { whole, users: holdings });
+    const { users } = (response ?? {}) as { users?: Elsewhere[] };
+    if (!Array.isArray(users)) throw notOurs();
+    return users;
   }
 
   async answer(id: number, answer: Answer): Promise<void> {

@@ -80,21 +80,32 @@ export function decide(policy: Policy, rules: Rules, request: ProxyRequest, now:
   };
 }
 
-/** Decides as a proxy would, including the caps on connections. A proxy has no VPN. */
+/**
+ * Decides as a proxy would, including what is counted: the caps on connections, and the limits of
+ * the user. A proxy has no VPN.
+ */
 export function decideWithin(
-  isFullFor: (source: string, authority: Authority) => boolean,
+  objectionTo: (source: string, authority: Authority) => Reason | undefined,
   policy: Policy,
   rules: Rules,
   question: Question,
   now: number,
 ): Decision {
   if (question.kind === 'login') return deny(policy.server ? 'no_service' : 'not_ready');
-  const decision = decide(policy, rules, question, now);
-  if (decision.verdict !== 'allow' || !isFullFor(question.source, decision.authority))
-    return decision;
+  return within(objectionTo, question.source, decide(policy, rules, question, now));
+}
+
+/** The decision, unless an allowed one is one too many. */
+export function within(
+  objectionTo: (source: string, authority: Authority) => Reason | undefined,
+  source: string,
+  decision: Decision,
+): Decision {
+  if (decision.verdict !== 'allow') return decision;
   const { authority, contract, user } = decision;
-  const principal = { authority, contract, user };
-  return { verdict: 'deny', reason: 'too_many_connections', principal };
+  const reason = objectionTo(source, authority);
+  if (!reason) return decision;
+  return { verdict: 'deny', reason, principal: { authority, contract, user } };
 }
 
 /** Whether this node accepts no new connections. Open ones continue. */

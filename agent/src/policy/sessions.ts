@@ -49,8 +49,12 @@ export class Sessions {
 
   /** All, or those of one account. */
   *all(account?: number): Generator<[connection: string, Authority]> {
-    const accounts = account === undefined ? this.#byAccount.keys() : [account];
-    for (const id of accounts) yield* this.#byAccount.get(id) ?? [];
+    yield* this.of(account === undefined ? this.#byAccount.keys() : [account]);
+  }
+
+  /** The connections of these accounts. */
+  *of(accounts: Iterable<number>): Generator<[connection: string, Authority]> {
+    for (const account of accounts) yield* this.#byAccount.get(account) ?? [];
   }
 
   close(connection: string): void {

@@ -11,6 +11,7 @@ import type { Position } from '../policy/records.ts';
 import type { Refusal } from '../policy/refusals.ts';
 import type { Revoked } from '../policy/sessions.ts';
 import type { UnstoredChange } from '../store/unstored.ts';
+import type { Elsewhere, Holding } from '../user_counts.ts';
 
 // The names in these messages, and in the file of rules, must not change: after an upgrade the
 // agent meets deciders of the previous version, which Squid started.
@@ -55,17 +56,27 @@ export type Inquiry = {
   [Name in keyof Questions]: { id: number; ask: Name; question: Questions[Name]['question'] };
 }[keyof Questions];
 
-/** `opened`: connections of an earlier decider of this Squid. `unstored`: changes on no disk. */
-export type ToDecider = Inquiry | { opened: Opened } | { unstored: UnstoredChange[] };
+/**
+ * `opened`: connections of an earlier decider of this Squid. `unstored`: changes on no disk.
+ * `elsewhere`: what users with limits hold elsewhere, with the times at which connections of such
+ * users moved a byte.
+ */
+export type ToDecider =
+  | Inquiry
+  | { opened: Opened }
+  | { unstored: UnstoredChange[] }
+  | { elsewhere: Elsewhere[]; moved: Array<[connection: string, at: number]> };
 
 /**
  * `opened` is the last message of a leaving decider: the connections that the agent may not know
- * yet. `decided` and `refused`: the decisions since the last report, sent unasked.
+ * yet. `decided` and `refused`: the decisions since the last report, sent unasked. `held`: what
+ * users with limits hold, whenever it has changed.
  */
 export type FromDecider =
   | { id: number; answer?: unknown }
   | { revoked: Revoked[] }
   | { decided?: DecisionCounts; refused?: Refusal[]; policy?: PolicySize }
+  | { held: Holding[] }
   | { opened: Opened; uses?: LastUsed[]; decided?: DecisionCounts; refused?: Refusal[] };
 
 /** The file of rules, which the agent writes for the deciders. */

@@ -15,6 +15,7 @@ import type { Fault } from '../faults.ts';
 import type { Question } from '../policy/decision.ts';
 import { DecisionTally } from '../policy/decision_tally.ts';
 import type { EndOrder, Position } from '../policy/records.ts';
+import { type Elsewhere, type Holding, sumOfHoldings, withOthers } from '../user_counts.ts';
 import type { Vpn } from './vpn.ts';
 
 /** Where both continue. If there was no VPN before, the journal has just the proxy's cursor. */
@@ -75,6 +76,16 @@ export class EngineWithVpn implements Engine {
 
   takeLastUsed(): ReturnType<Engine['takeLastUsed']> {
     return this.#proxy.takeLastUsed();
+  }
+
+  held(): Holding[] {
+    return sumOfHoldings([...this.#proxy.held(), ...this.#vpn.held()]);
+  }
+
+  share(elsewhere: readonly Elsewhere[]): void {
+    const [ofProxy, ofVpn] = [this.#proxy.held(), this.#vpn.held()];
+    this.#proxy.share(withOthers(elsewhere, [], ofVpn));
+    this.#vpn.share(withOthers(elsewhere, ofProxy, []));
   }
 
   takeRefusals(): ReturnType<Engine['takeRefusals']> {

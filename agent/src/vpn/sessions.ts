@@ -14,6 +14,7 @@ import type { Reason } from '../policy/denials.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { EndOrder } from '../policy/records.ts';
 import { type Revoked, Sessions } from '../policy/sessions.ts';
+import type { UserCounts } from '../user_counts.ts';
 import { type AddressRange, addressAt } from './pool.ts';
 import type { LoginAttempt } from './radius_server.ts';
 
@@ -68,6 +69,8 @@ export interface VpnSessionsOptions {
   /** The current policy. */
   policy: () => Policy;
   clock: Clock;
+  /** Counts the sessions of users with limits. */
+  users?: UserCounts;
 }
 
 export type VpnAuthority = Extract<Authority, { by: 'token' | 'vpn' }>;
@@ -224,11 +227,13 @@ export class VpnSessions {
     source = '',
   ): Promise<VpnSession | Reason> {
     return this.#queue.run(async () => {
-      const { kernel, rules, policy, clock } = this.#options;
+      const { kernel, rules, policy, clock, users } = this.#options;
       const address = given ?? this.#chooseAddress();
       if (this.#isShut) return 'not_ready';
       if (address === undefined || this.hasSession(address)) return 'too_many_connections';
       if (authority.by !== 'vpn' && authority.by !== 'token') return 'bad_token';
+      const objection = users?.objectionTo(source, authority, clock.now());
+      if (objection) return objection;
       const connection = `${prefix}${randomBytes(8).toString('hex')}`;
       const since = Math.floor(clock.now());
       this.#zone = (this.#zone % largestZone) + 1;
@@ -242,8 +247,9 @@ export class VpnSessions {
       this.#building.set(connection, since);
       if (service !== '') this.#services.set(connection, service);
       this.#authorities.open(connection, authority);
+      users?.admit(connection, source, authority, clock.now());
       // A change that came after the decision found no session to close.
-      const reason = revocationOf(policy(), rules, authority, clock.now(), service);
+      const reason = revocationOf(policy(), rules, authority, clock.now(), service || undefined);
       if (reason) await this.#close([session]);
       return reason ?? session;
     });
@@ -255,8 +261,11 @@ export class VpnSessions {
    */
   closeRevoked(accounts?: Iterable<number>): Promise<Revoked[]> {
     return this.#revocations.run(async () => {
-      const { rules, policy, clock } = this.#options;
-      const revoked = [...this.#authorities.revoked(policy(), rules, clock.now(), accounts)];
+      const { rules, policy, clock, users } = this.#options;
+      const revoked = [
+        ...this.#authorities.revoked(policy(), rules, clock.now(), accounts),
+        ...(users?.excess(clock.now()) ?? []),
+      ];
       const reasons = new Map(revoked.map(({ connection, reason }) => [connection, reason]));
       if (reasons.size > 0) {
         await this.#close([...this.all].filter(({ connection }) => reasons.has(connection)));
@@ -319,6 +328,9 @@ export class VpnSessions {
       if (session?.is_open) {
         this.#building.delete(session.connection);
         if (tunnel.ends) this.#services.set(session.connection, tunnel.ends.service);
+        const { connection, authority } = session;
+        const { users, clock } = this.#options;
+        users?.admit(connection, tunnel.ends?.address, authority, clock.now());
         if ('client' in tunnel) session.client = tunnel.client ?? session.client;
       } else strays.push(tunnel);
     }
@@ -410,6 +422,7 @@ export class VpnSessions {
     for (const session of sessions) {
       session.is_open = false;
       this.#authorities.close(session.connection);
+      this.#options.users?.close(session.connection);
     }
   }
 
@@ -422,6 +435,7 @@ export class VpnSessions {
   #drop({ address, connection }: VpnSession): void {
     this.#byAddress.delete(address);
     this.#authorities.close(connection);
+    this.#options.users?.close(connection);
     this.#services.delete(connection);
     this.#building.delete(connection);
   }

@@ -13,7 +13,8 @@ import type { Explanation, OpenConnection, Poll, Stored, VpnOffer } from '../eng
 import type { OpenUse } from '../exit_use.ts';
 import type { Fault } from '../faults.ts';
 import { nft } from '../firewall.ts';
-import type { Rules, VpnLogin } from '../policy/decision.ts';
+import { within } from '../policy/decide.ts';
+import type { Authority, Rules, VpnLogin } from '../policy/decision.ts';
 import { type DecisionCounts, DecisionTally } from '../policy/decision_tally.ts';
 import { sentenceOf } from '../policy/denials.ts';
 import { decideLogin } from '../policy/logins.ts';
@@ -21,6 +22,7 @@ import type { EndOrder, Position } from '../policy/records.ts';
 import { type Refusal, Refusals, refusedBy } from '../policy/refusals.ts';
 import { Replica } from '../store/replica.ts';
 import type { Unstored } from '../store/unstored.ts';
+import { type Elsewhere, type Holding, UserCounts } from '../user_counts.ts';
 import { Charon } from './charon.ts';
 import { ikeVersionOf, servedServices, serviceOf } from './connections.ts';
 import { L2tp } from './l2tp.ts';
@@ -69,6 +71,7 @@ export class Vpn {
   readonly #certificate: Certificate;
   readonly #decisions = new DecisionTally();
   readonly #refusals = new Refusals();
+  readonly #users = new UserCounts(() => this.#replica.policy);
   readonly #stopping = new AbortController();
   #loops: Array<Promise<void>> = [];
   readonly #enforcing = new SerialQueue();
@@ -149,12 +152,26 @@ export class Vpn {
     const { policy, position } = this.#replica;
     if (!position) throw new Error('This node has no policy yet.');
     const { rules, clock } = this.#options;
-    return { decision: decideLogin(policy, rules, login, clock.now()), position };
+    const now = clock.now();
+    // The question does not say where the client is.
+    const objectionTo = (_: string, authority: Authority) =>
+      this.#users.objectionTo('', authority, now);
+    return { decision: within(objectionTo, '', decideLogin(policy, rules, login, now)), position };
   }
 
   /** The decisions on logins since the start. */
   get decisions(): DecisionCounts {
     return this.#decisions.counts;
+  }
+
+  /** The tunnels and addresses of users with limits. */
+  held(): Holding[] {
+    return this.#users.held(this.#options.clock.now());
+  }
+
+  /** Replaces what is known of those elsewhere. */
+  share(elsewhere: readonly Elsewhere[]): void {
+    this.#users.share(elsewhere);
   }
 
   /** The logins refused since the last call. */
@@ -339,6 +356,7 @@ export class Vpn {
       rules,
       policy: () => this.#replica.policy,
       clock,
+      users: this.#users,
     });
     await sessions.recover();
     return sessions;

@@ -86,6 +86,48 @@ export function whoMay(s: Scene): void {
       },
     );
 
+    test('a user has as many connections at once as the limit says, and another when one has ended', async () => {
+      await s.having([limited({ connections: 2 })], async () => {
+        const first = await t.openTunnel(s.normal, s.to);
+        const second = await t.openTunnel(s.tokened(1), s.to);
+        await s.expectRefusal(s.normal, 'too_many_connections');
+        // Another user has no part in it, and the open ones go on.
+        for (const answer of await s.askBoth(s.tokened(1, { user: 2 })))
+          expect(answer.status).toBe(200);
+        expect(t.read(await second.ask(t.requestText('GET', '/'))).url).toBe('/');
+        first.socket.destroy();
+        await t.until(async () => (await t.ask(s.normal, 'GET', s.url)).status === 200);
+        // Elsewhere the user has one, too, and had it first.
+        const { engine } = s.node;
+        const elsewhere = { account: 1, user: 1, connections: 1, ahead: 1, networks: [] };
+        engine.share([elsewhere]);
+        await t.until(async () => (await t.ask(s.normal, 'GET', s.url)).status === 429);
+        engine.share([{ ...elsewhere, connections: 2, ahead: 2 }]);
+        await second.ended();
+        engine.share([]);
+        await t.until(async () => (await t.ask(s.normal, 'GET', s.url)).status === 200);
+      });
+    });
+
+    test('a user comes from as many addresses at once as the limit says; those that came last end', async () => {
+      const limits = { addresses: 1, address_seconds: 600 };
+      await s.having([t.userRecord(2, { limits })], async () => {
+        const { engine } = s.node;
+        const listed = { ...s.normal, from: f.sources[1] };
+        const tunnel = await t.openTunnel(listed, s.to);
+        await s.expectRefusal(s.tokened(2), 'too_many_addresses');
+        const held = () => engine.held().find(({ account }) => account === 2);
+        await t.until(() => held() !== undefined);
+        const networks = [f.name === 'IPv6' ? expect.stringMatching(/::\/64$/) : f.sources[1]];
+        expect(held()).toMatchObject({ user: 1, connections: 1, networks });
+        const first = ['198.51.100.77'];
+        engine.share([{ account: 2, user: 1, connections: 1, ahead: 1, networks: first }]);
+        await tunnel.ended();
+        await s.expectRefusal(listed, 'too_many_addresses');
+        engine.share([]);
+      });
+    });
+
     test('a refusal is held by the minute, with the user that is identified, and without where it was going', async () => {
       const { engine } = s.node;
       const held: Refusal[] = [];

@@ -53,6 +53,13 @@ export {
   stepSeconds,
   type Whose,
 } from './history.ts';
+export {
+  forgetHoldingsOf,
+  maxHoldingsOfReport,
+  maxNetworksOfUser,
+  purgeHoldings,
+  reportHoldings,
+} from './holdings.ts';
 export { nodeLag, pruneChanges } from './log_store.ts';
 export { showNodes } from './metrics.ts';
 export { nodeFilters, nodePageSlices, nodeSorts, ratesOf } from './page_store.ts';

@@ -10,6 +10,7 @@ import type { PolicySize } from '../../policy/policy.ts';
 import { type Refusal, Refusals } from '../../policy/refusals.ts';
 import type { Revoked } from '../../policy/sessions.ts';
 import type { UnstoredChange } from '../../store/unstored.ts';
+import { type Elsewhere, type Holding, maxNetworksOfUser } from '../../user_counts.ts';
 import {
   type FromDecider,
   type Inquiry,
@@ -46,6 +47,9 @@ interface Decider {
   /** The last change sent to it because it is on no disk. */
   lastSent: UnstoredChange | undefined;
   isLeaving: boolean;
+  /** What users with limits hold here, and the last message about elsewhere that it was sent. */
+  held: readonly Holding[];
+  shared: string;
   /** The messages of this second that are not responses. */
   messages: number;
   /** How many bytes may wait to be read by it. */
@@ -66,6 +70,8 @@ const limits = {
   /** Bytes left unread, except changes that are on no disk: those are bounded elsewhere. */
   unread_bytes: 32 * 1024 * 1024,
 };
+/** Users with limits who hold something at one Squid. */
+const maxHoldings = 20_000;
 const maxUsesAtOnce = 5000;
 /**
  * A decider that has more sends it the next time. One under an attacker's control might never end.
@@ -198,6 +204,21 @@ export class DeciderLink {
     return this.#uses.take();
   }
 
+  /** What users with limits hold at this Squid, as its newest decider last reported it. */
+  get held(): readonly Holding[] {
+    return [...this.#deciders].at(-1)?.held ?? [];
+  }
+
+  /** Sends what they hold elsewhere, and when connections of theirs moved a byte. */
+  share(elsewhere: Elsewhere[], moved: Array<[connection: string, at: number]>): void {
+    const text = JSON.stringify([elsewhere, moved]);
+    for (const decider of this.#deciders) {
+      if (decider.shared === text) continue;
+      decider.shared = text;
+      this.#send(decider, { elsewhere, moved });
+    }
+  }
+
   /** The refusals that the deciders reported since the last call. */
   takeRefusals(): Refusal[] {
     return this.#refusals.take();
@@ -215,6 +236,8 @@ export class DeciderLink {
       listed: new Set(),
       lastSent: undefined,
       isLeaving: false,
+      held: [],
+      shared: JSON.stringify([[], []]),
       messages: 0,
       most_unread: limits.unread_bytes,
     };
@@ -273,6 +296,8 @@ export class DeciderLink {
       for (const other of this.#deciders) {
         if (!other.isLeaving) this.#send(other, { opened: message.opened });
       }
+    } else if ('held' in message) {
+      decider.held = soundHoldings(message.held);
     } else if ('decided' in message || 'refused' in message || 'policy' in message) {
       this.#noteDecisions(message);
       if (message.policy) this.#policy_size = soundSize(message.policy);
@@ -340,6 +365,18 @@ function soundSize({ accounts, users, authlist, overrides }: PolicySize): Policy
   const size = { accounts, users, authlist, overrides };
   const isSound = Object.values(size).every((count) => Number.isSafeInteger(count) && count >= 0);
   return isSound ? size : undefined;
+}
+
+/** Without what makes no sense, and no more than a control plane would take. */
+function soundHoldings(holdings: readonly Holding[]): Holding[] {
+  const isWhole = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
+  return holdings.slice(0, maxHoldings).flatMap((holding) => {
+    const { account, user, connections, networks, was_refused } = holding;
+    const isSound = [account, user, connections].every(isWhole) && Array.isArray(networks);
+    if (!isSound || !networks.every((network) => /^[0-9a-f.:/]{2,50}$/.test(network))) return [];
+    const sound = { account, user, connections, networks: networks.slice(0, maxNetworksOfUser) };
+    return [{ ...sound, ...(was_refused && { was_refused }) }];
+  });
 }
 
 /** At least one. */

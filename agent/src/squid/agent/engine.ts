@@ -26,6 +26,13 @@ import type { Refusal } from '../../policy/refusals.ts';
 import type { Revoked } from '../../policy/sessions.ts';
 import { Resolver } from '../../resolver.ts';
 import { Replica, readServer } from '../../store/replica.ts';
+import {
+  type Elsewhere,
+  type Holding,
+  keyOf,
+  sumOfHoldings,
+  withOthers,
+} from '../../user_counts.ts';
 import { refusalOf } from '../conf/destinations.ts';
 import type { CaughtUp, Opened } from '../protocol.ts';
 import { killSockets, listSockets, type Socket, sourceOf } from '../sockets.ts';
@@ -234,6 +241,30 @@ class SquidEngine implements Engine {
     return (await Promise.all(this.#fleet.workers.map(({ link }) => link.takeLastUsed()))).flat();
   }
 
+  held(): Holding[] {
+    return sumOfHoldings(this.#fleet.workers.flatMap(({ link }) => link.held));
+  }
+
+  /** Each Squid counts by itself, so for each the others are elsewhere, too. */
+  share(elsewhere: readonly Elsewhere[]): void {
+    const { workers } = this.#fleet;
+    const held = workers.map(({ link }) => link.held);
+    for (const [at, { link, squid }] of workers.entries()) {
+      const [before, after] = [held.slice(0, at).flat(), held.slice(at + 1).flat()];
+      link.share(withOthers(elsewhere, before, after), this.#moved(squid.number, held[at] ?? []));
+    }
+  }
+
+  /** When the connections of these users last carried a byte. */
+  #moved(squid: number, held: readonly Holding[]): Array<[connection: string, at: number]> {
+    if (held.length === 0) return [];
+    const users = new Set(held.filter(({ networks }) => networks.length > 0).map(keyOf));
+    return [...this.#connections.listed()].flatMap(([name, { owner, moved_at, squid: number }]) => {
+      const isTheirs = number === squid && owner.by !== 'probe' && users.has(keyOf(owner));
+      return isTheirs && moved_at !== undefined ? [[name, moved_at]] : [];
+    });
+  }
+
   takeRefusals(): Refusal[] {
     return this.#fleet.workers.flatMap(({ link }) => link.takeRefusals());
   }
@@ -255,8 +286,8 @@ class SquidEngine implements Engine {
     const { rules, clock } = this.#options;
     const decideHere = () => {
       const { policy = new Policy(), position } = this.#replica ?? {};
-      const isFullFor = () => false;
-      return { verdict: decideWithin(isFullFor, policy, rules, question, clock.now()), position };
+      const objectionTo = () => undefined;
+      return { verdict: decideWithin(objectionTo, policy, rules, question, clock.now()), position };
     };
     const { verdict, position } = worker
       ? (await worker.link.ask('explain', question))[0]

@@ -4,6 +4,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CappedConnections, type ConnectionCaps } from '../../connection_caps.ts';
 import type { Authority } from '../../policy/decision.ts';
+import type { Reason } from '../../policy/denials.ts';
+import type { UserCounts } from '../../user_counts.ts';
 
 /** The pause between lists, in durations of the last one, since a list keeps a core busy. */
 const restsPerList = 10;
@@ -17,6 +19,8 @@ const maxWaiting = 500;
 export interface CensusOptions {
   /** The names of the open connections. */
   list: () => Promise<Iterable<string>>;
+  /** Counts the connections of users with limits. */
+  users: UserCounts;
   onError: (error: Error) => void;
 }
 
@@ -40,16 +44,34 @@ export class Census {
     this.#counted.caps = caps;
   }
 
-  /** False if it would be one too many by the last list. */
-  admit(connection: string, source: string, authority: Authority): boolean {
+  /** The reason if it would be one too many by the last list. */
+  admit(connection: string, source: string, authority: Authority, now: number): Reason | undefined {
+    const { users } = this.#options;
+    const reason = users.objectionTo(source, authority, now, connection);
+    if (reason) return reason;
     const outcome = this.#counted.admit(connection, source, authority);
     if (outcome !== 'refused') this.#recent.add(connection);
     if (outcome !== 'admitted') void this.nextList();
-    return outcome !== 'refused';
+    if (outcome === 'refused') return 'too_many_connections';
+    users.admit(connection, source, authority, now);
+    return undefined;
   }
 
-  isFullFor(source: string, authority: Authority): boolean {
-    return this.#counted.isFullFor(source, authority);
+  /** Counts a connection that an earlier decider let in. */
+  inherit(connection: string, source: string, authority: Authority, now: number): void {
+    this.#counted.admit(connection, source, authority);
+    this.#options.users.admit(connection, source, authority, now);
+  }
+
+  objectionTo(source: string, authority: Authority, now: number): Reason | undefined {
+    if (this.#counted.isFullFor(source, authority)) return 'too_many_connections';
+    return this.#options.users.objectionTo(source, authority, now);
+  }
+
+  /** A connection is over. */
+  close(connection: string): void {
+    this.#counted.close(connection);
+    this.#options.users.close(connection);
   }
 
   /** Resolves with the next list, for a refused request; undefined if too many wait. */
@@ -85,7 +107,7 @@ export class Census {
     try {
       const open = new Set(await this.#options.list());
       for (const connection of this.#counted.names()) {
-        if (!open.has(connection) && !this.#recent.has(connection)) this.#counted.close(connection);
+        if (!open.has(connection) && !this.#recent.has(connection)) this.close(connection);
       }
     } catch (error) {
       this.#options.onError(error as Error);

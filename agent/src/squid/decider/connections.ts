@@ -33,11 +33,13 @@ type State =
 
 export class Connections {
   readonly #sessions: Sessions;
+  readonly #onOver: (connection: string) => void;
   readonly #states = new Map<string, State>();
 
-  /** `sessions`: the owners, for revocation. */
-  constructor(sessions: Sessions) {
+  /** `sessions`: the owners, for revocation. `onOver` is called with each one that is over. */
+  constructor(sessions: Sessions, onOver: (connection: string) => void = () => {}) {
     this.#sessions = sessions;
+    this.#onOver = onOver;
   }
 
   /** Notes that a request was let in. */
@@ -93,6 +95,7 @@ export class Connections {
   #forget(connection: string): void {
     this.#states.delete(connection);
     this.#sessions.close(connection);
+    this.#onOver(connection);
   }
 
   #ownersOf(connections: Iterable<string>): Opened {

@@ -78,13 +78,14 @@ export class Evaluator {
       return `${id} OK probe_=1\n`;
     }
     const connection = connectionName(source, source_port, port ?? '');
-    if (!this.#census.admit(connection, source, authority)) {
-      const when = later && this.#census.wait(authority);
+    const reason = this.#census.admit(connection, source, authority, now);
+    if (reason) {
+      const isCount = reason === 'too_many_connections';
+      const when = isCount ? later && this.#census.wait(authority) : undefined;
       if (when) {
-        later(when);
+        later?.(when);
         return '';
       }
-      const reason = 'too_many_connections';
       return this.#reject(id, request, { reason, principal: verdict }, now);
     }
     this.#decisions.note(authority.by);

@@ -9,7 +9,7 @@ import { ownedBy } from '../../../../kit/src/owner.ts';
 import { ownAddresses } from '../../address.ts';
 import { systemClock } from '../../clock.ts';
 import { decideWithin, isDrained } from '../../policy/decide.ts';
-import type { Rules } from '../../policy/decision.ts';
+import type { Authority, Rules } from '../../policy/decision.ts';
 import { type DecisionCounts, DecisionTally } from '../../policy/decision_tally.ts';
 import { LastUsedTimes } from '../../policy/last_used.ts';
 import type { Listener } from '../../policy/policy.ts';
@@ -17,6 +17,7 @@ import { type Refusal, Refusals } from '../../policy/refusals.ts';
 import { type Revoked, Sessions } from '../../policy/sessions.ts';
 import { Replica, type Touched } from '../../store/replica.ts';
 import { Unstored } from '../../store/unstored.ts';
+import { UserCounts } from '../../user_counts.ts';
 import {
   type FromDecider,
   type Inquiry,
@@ -51,7 +52,8 @@ const now = systemClock.now;
 const unstored = new Unstored();
 const replica = new Replica(policyFolder, unstored);
 const sessions = new Sessions();
-const connections = new Connections(sessions);
+const users = new UserCounts(() => replica.policy);
+const connections = new Connections(sessions, (connection) => census.close(connection));
 const uses = new LastUsedTimes();
 const refusals = new Refusals();
 const decisions = new DecisionTally();
@@ -65,7 +67,7 @@ let isLeaving = false;
 let isParted = false;
 
 let { on_revoke, listen_host, caps, ...settings } = readRules();
-const census = new Census({ list: listOpen, onError: logError });
+const census = new Census({ list: listOpen, users, onError: logError });
 census.caps = caps;
 const evaluator = new Evaluator({
   policy: () => replica.policy,
@@ -195,6 +197,7 @@ function serveAgent(): void {
     agent = socket;
     toldListeners = undefined;
     sentSize = undefined;
+    sentHeld = '[]';
     // The agent sends all the changes that it holds. Those of an earlier agent are in force, and
     // must not be applied on top of a newer policy.
     unstored.clear();
@@ -216,8 +219,11 @@ function receive(message: ToDecider): void {
   if ('opened' in message) {
     for (const [connection, authority] of message.opened) {
       connections.inherit(connection, authority);
-      census.admit(connection, sourceOf(connection), authority);
+      census.inherit(connection, sourceOf(connection), authority, now());
     }
+  } else if ('elsewhere' in message) {
+    users.share(message.elsewhere);
+    for (const [connection, at] of message.moved) users.moved(connection, at);
   } else if ('unstored' in message) {
     for (const change of message.unstored) unstored.add(change);
     replica.catchUp().then((touched) => sendRevoked(revoke(touched)), logError);
@@ -239,8 +245,9 @@ async function respond({
   if (ask === 'take_list') return connections.take(question);
   if (ask === 'take_uses') return uses.take(question);
   if (ask === 'owners') return [...sessions.all(question.account)];
-  const isFull = census.isFullFor.bind(census);
-  const explain = () => decideWithin(isFull, replica.policy, evaluator.rules, question, now());
+  const objectionTo = (source: string, authority: Authority) =>
+    census.objectionTo(source, authority, now());
+  const explain = () => decideWithin(objectionTo, replica.policy, evaluator.rules, question, now());
   let verdict = explain();
   if (verdict.verdict === 'deny' && verdict.reason === 'too_many_connections') {
     await census.nextList();
@@ -267,7 +274,15 @@ async function catchUp(): Promise<Questions['catch_up']['response']> {
 /** Connections no longer allowed, reported until the kernel has closed them: that may fail. */
 function revoke(touched: Touched): Revoked[] {
   const accounts = touched === 'all' ? undefined : touched;
-  const revoked = [...sessions.revoked(replica.policy, evaluator.rules, now(), accounts)];
+  const time = now();
+  // Connections count from the moment that their user has a limit.
+  for (const [connection, authority] of accounts ? sessions.of(accounts) : []) {
+    users.admit(connection, sourceOf(connection), authority, time);
+  }
+  const revoked = [
+    ...sessions.revoked(replica.policy, evaluator.rules, time, accounts),
+    ...users.excess(time),
+  ];
   // A connection that may continue is reported once.
   if (on_revoke === 'leave') for (const { connection } of revoked) sessions.close(connection);
   return revoked;
@@ -286,6 +301,17 @@ function newDecisions(maxRefusals: number): { decided?: DecisionCounts; refused?
   const decided = decisions.take();
   const refused = refusals.take(maxRefusals);
   return { ...(decided && { decided }), ...(refused.length > 0 && { refused }) };
+}
+
+/** The holdings that were sent last. */
+let sentHeld = '[]';
+
+function sendHeld(): void {
+  const held = users.held(now());
+  const text = JSON.stringify(held);
+  if (text === sentHeld) return;
+  sentHeld = text;
+  send({ held });
 }
 
 function sendSize(): void {
@@ -336,6 +362,7 @@ every(1000, () => {
   if (!agent) return;
   sendRevoked(revoke('all'));
   sendDecisions();
+  sendHeld();
 });
 every(policySizeMs, () => {
   if (agent) sendSize();

@@ -14,6 +14,7 @@ const rates: Readonly<Record<string, number>> = {
   '/node/answers': 20,
   '/node/connections': 20,
   '/node/end-orders': 20,
+  '/node/holdings': 2,
   '/node/changes': 5,
   '/node/acks': 500,
   /** Acknowledgements of an older revision: each looks up whose entries are pending again. */

@@ -17,12 +17,15 @@ import {
 import {
   answerQuestion,
   maxGroupsOfNode,
+  maxHoldingsOfReport,
+  maxNetworksOfUser,
   maxRefusalsOfReport,
   maxRowsOfBatch,
   reportConnections,
   reportEnded,
   reportFaults,
   reportHealth,
+  reportHoldings,
   reportRefusals,
   reportRejections,
   reportUsage,
@@ -247,6 +250,42 @@ const EndOrder = Named('NodeEndOrder', {
   ),
 });
 
+/** Enough for each user with a few addresses; with many, a node splits them. */
+const holdingsBodyLimit = 512 * 1024;
+const ofHolding = {
+  account: Integer('Account id.', 1),
+  user: Integer('User id.', 1),
+  connections: Integer('Open connections.', 0, 2 ** 32),
+};
+const Holdings = Named('NodeHoldings', {
+  whole: Type.Boolean({ description: 'Users who are not named hold nothing.' }),
+  users: Type.Array(
+    Strict({
+      ...ofHolding,
+      networks: Type.Array(Text('An IPv4 address, or the /64 of an IPv6 address.', 50), {
+        maxItems: maxNetworksOfUser,
+        description: 'The source addresses that the user used lately; the first came first.',
+      }),
+    }),
+    { maxItems: maxHoldingsOfReport },
+  ),
+});
+const HeldElsewhere = Type.Object(
+  {
+    users: Type.Array(
+      Type.Object({
+        ...ofHolding,
+        ahead: Integer('The connections on nodes that had some before this one did.', 0),
+        networks: Type.Array(Text('An IPv4 address, or the /64 of an IPv6 address.', 50), {
+          description: 'The source addresses on all nodes, this one included, in order.',
+        }),
+      }),
+      { description: 'What each of these users holds on the other live nodes.' },
+    ),
+  },
+  { title: 'HeldElsewhere' },
+);
+
 export function reportRoutes(app: FastifyInstance, ctx: Context): void {
   const route = nodeRoute(app);
 
@@ -355,6 +394,18 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
         reportRefusals(tx, request.node, request.body, refusals_kept_seconds),
       );
     },
+  });
+
+  route('POST /node/holdings', {
+    bodyLimit: holdingsBodyLimit,
+    id: 'report_holdings',
+    summary: 'Report the connections and addresses of users with limits; hear of those elsewhere',
+    body: Holdings,
+    answer: HeldElsewhere,
+    statuses: { 429: tooOften },
+    handle: async (request) => ({
+      users: await reportHoldings(ctx, actorOf(request), request.node, request.body),
+    }),
   });
 
   route('POST /node/answers', {

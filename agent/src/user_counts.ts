@@ -1,0 +1,266 @@
+// Counts the connections and the source addresses of users who have limits on them. Other parts of
+// the node, and other nodes, hold some as well: what they hold is heard every few seconds.
+import { clientNetworks } from '../../kit/src/client_networks.ts';
+import type { Authority } from './policy/decision.ts';
+import type { Reason } from './policy/denials.ts';
+import type { Policy } from './policy/policy.ts';
+import type { UserLimits } from './policy/records.ts';
+
+type Owner = Exclude<Authority, { by: 'probe' }>;
+
+/** The connections and addresses of one user, here or on the whole node. */
+export interface Holding {
+  account: number;
+  user: number;
+  connections: number;
+  /** Addresses that were used lately, in IPv6 as /64; the first came first. */
+  networks: string[];
+  /** A connection was refused because of others elsewhere, since the last call. */
+  was_refused?: true;
+}
+
+/** What one user holds elsewhere. */
+export interface Elsewhere {
+  account: number;
+  user: number;
+  connections: number;
+  /** The part of them at places that had some before this one did: those stay if all are too many. */
+  ahead: number;
+  /** The addresses of all places in the order in which they came, this one's among them. */
+  networks: string[];
+}
+
+interface Counted {
+  /** By connection, the oldest first: its network, if that is known. */
+  connections: Map<string, string | undefined>;
+  /** When each was last used, in epoch seconds. */
+  networks: Map<string, number>;
+  was_refused: boolean;
+}
+
+/** Longer lists of addresses are cut: other places do not hear of more. */
+export const maxNetworksOfUser = 256;
+const usualAddressSeconds = 300;
+
+export const keyOf = ({ account, user }: { account: number; user: number }) => `${account} ${user}`;
+
+export class UserCounts {
+  readonly #policy: () => Policy;
+  readonly #users = new Map<string, Counted>();
+  readonly #keyOf = new Map<string, string>();
+  #elsewhere: ReadonlyMap<string, Elsewhere> = new Map();
+
+  /** `policy`: the current one. */
+  constructor(policy: () => Policy) {
+    this.#policy = policy;
+  }
+
+  /** Why one more connection would pass a limit of the user. `connection`: its name, if it is open. */
+  objectionTo(
+    source: string,
+    authority: Authority,
+    now: number,
+    connection = '',
+  ): Reason | undefined {
+    const limits = this.#limitsOf(authority);
+    if (!limits || authority.by === 'probe') return undefined;
+    const key = keyOf(authority);
+    const counted = this.#users.get(key);
+    const open = counted?.connections;
+    const elsewhere = this.#elsewhere.get(key);
+    const { connections = Number.POSITIVE_INFINITY } = limits;
+    if (
+      !open?.has(connection) &&
+      (open?.size ?? 0) + (elsewhere?.connections ?? 0) >= connections
+    ) {
+      return this.#refuse(key, elsewhere, 'too_many_connections');
+    }
+    const { addresses = Number.POSITIVE_INFINITY } = limits;
+    const places = this.#places(limits, counted, elsewhere, now);
+    const network = networkOf(source);
+    const at = network === undefined ? 0 : places.indexOf(network);
+    if ((at < 0 ? places.length : at) < addresses) return undefined;
+    return this.#refuse(key, elsewhere, 'too_many_addresses');
+  }
+
+  /** Counts a connection of a user with limits, or a further request on it; others cost nothing. */
+  admit(connection: string, source: string | undefined, authority: Authority, now: number): void {
+    const limits = this.#limitsOf(authority);
+    if (!limits) {
+      // It may have been another user's.
+      this.close(connection);
+      return;
+    }
+    const owner = authority as Owner;
+    const key = keyOf(owner);
+    if (this.#keyOf.get(connection) !== key) this.close(connection);
+    let counted = this.#users.get(key);
+    if (!counted) {
+      counted = { connections: new Map(), networks: new Map(), was_refused: false };
+      this.#users.set(key, counted);
+    }
+    const network = source === undefined ? undefined : networkOf(source);
+    this.#keyOf.set(connection, key);
+    counted.connections.set(connection, network ?? counted.connections.get(connection));
+    if (network !== undefined && limits.addresses !== undefined) counted.networks.set(network, now);
+  }
+
+  close(connection: string): void {
+    const key = this.#keyOf.get(connection);
+    if (key === undefined) return;
+    this.#keyOf.delete(connection);
+    this.#users.get(key)?.connections.delete(connection);
+  }
+
+  /** The connections that are counted. */
+  names(): IterableIterator<string> {
+    return this.#keyOf.keys();
+  }
+
+  /** Notes when an open connection last carried a byte. */
+  moved(connection: string, at: number): void {
+    const counted = this.#users.get(this.#keyOf.get(connection) ?? '');
+    const network = counted?.connections.get(connection);
+    if (!counted || network === undefined) return;
+    counted.networks.set(network, Math.max(counted.networks.get(network) ?? 0, at));
+  }
+
+  /** Replaces what is known of other places; users who are not in it hold nothing there. */
+  share(elsewhere: readonly Elsewhere[]): void {
+    this.#elsewhere = new Map(elsewhere.map((one) => [keyOf(one), one]));
+  }
+
+  /** What users with limits hold here. */
+  held(now: number): Holding[] {
+    const holdings: Holding[] = [];
+    for (const [key, counted] of this.#users) {
+      const [account = 0, user = 0] = key.split(' ').map(Number);
+      const limits = this.#limitsOf({ account, user });
+      const networks = limits ? this.#usedLately(limits, counted, now) : [];
+      for (const network of counted.networks.keys()) {
+        if (!networks.includes(network)) counted.networks.delete(network);
+      }
+      const connections = counted.connections.size;
+      const { was_refused } = counted;
+      counted.was_refused = false;
+      if (connections === 0 && networks.length === 0) this.#users.delete(key);
+      if (!limits || (connections === 0 && networks.length === 0 && !was_refused)) continue;
+      const holding = {
+        account,
+        user,
+        connections,
+        networks: networks.slice(0, maxNetworksOfUser),
+      };
+      holdings.push({ ...holding, ...(was_refused && { was_refused }) });
+    }
+    return holdings;
+  }
+
+  /** The connections that pass a limit together with those elsewhere: those that came last. */
+  excess(now: number): Array<{ connection: string; reason: Reason }> {
+    const excess: Array<{ connection: string; reason: Reason }> = [];
+    for (const [key, counted] of this.#users) {
+      const [account = 0, user = 0] = key.split(' ').map(Number);
+      const limits = this.#limitsOf({ account, user });
+      if (!limits) continue;
+      const elsewhere = this.#elsewhere.get(key);
+      const places = this.#places(limits, counted, elsewhere, now);
+      const holders = new Set(places.slice(0, limits.addresses));
+      let room = (limits.connections ?? Number.POSITIVE_INFINITY) - (elsewhere?.ahead ?? 0);
+      for (const [connection, network] of counted.connections) {
+        // One that is idle for longer than the window does not count, and ends nothing.
+        const isCounted = network !== undefined && places.includes(network);
+        if (isCounted && !holders.has(network)) {
+          excess.push({ connection, reason: 'too_many_addresses' });
+        } else if (room > 0) room -= 1;
+        else excess.push({ connection, reason: 'too_many_connections' });
+      }
+    }
+    return excess;
+  }
+
+  /** The addresses that are used now, in the order in which they came. */
+  #places(
+    limits: UserLimits,
+    counted: Counted | undefined,
+    elsewhere: Elsewhere | undefined,
+    now: number,
+  ): string[] {
+    if (limits.addresses === undefined) return [];
+    const own = counted ? this.#usedLately(limits, counted, now) : [];
+    return [...new Set([...(elsewhere?.networks ?? []), ...own])];
+  }
+
+  #usedLately({ addresses, address_seconds }: UserLimits, { networks }: Counted, now: number) {
+    if (addresses === undefined) return [];
+    const since = now - (address_seconds ?? usualAddressSeconds);
+    return Array.from(networks).flatMap(([network, at]) => (at > since ? [network] : []));
+  }
+
+  /** Other places may have fewer by now, so they are asked again soon. */
+  #refuse(key: string, elsewhere: Elsewhere | undefined, reason: Reason): Reason {
+    if (!elsewhere) return reason;
+    let counted = this.#users.get(key);
+    if (!counted) {
+      counted = { connections: new Map(), networks: new Map(), was_refused: true };
+      this.#users.set(key, counted);
+    }
+    counted.was_refused = true;
+    return reason;
+  }
+
+  /** Undefined if neither connections nor addresses of this user are limited. */
+  #limitsOf(of: Authority | { account: number; user: number }): UserLimits | undefined {
+    if ('by' in of && of.by === 'probe') return undefined;
+    const limits = this.#policy().accounts.get(of.account)?.users.get(of.user)?.limits;
+    if (limits?.connections === undefined && limits?.addresses === undefined) return undefined;
+    return limits;
+  }
+}
+
+/**
+ * The same for one part of a node: `before` and `after` are held by the parts that come before it
+ * and after it.
+ */
+export function withOthers(
+  elsewhere: readonly Elsewhere[],
+  before: readonly Holding[],
+  after: readonly Holding[],
+): Elsewhere[] {
+  const sums = new Map(elsewhere.map((one) => [keyOf(one), { ...one }]));
+  for (const holding of [...before, ...after]) {
+    const { account, user, connections, networks } = holding;
+    const key = keyOf(holding);
+    const sum = sums.get(key) ?? { account, user, connections: 0, ahead: 0, networks: [] };
+    sum.connections += connections;
+    if (before.includes(holding)) sum.ahead += connections;
+    sum.networks = [...new Set([...sum.networks, ...networks])];
+    sums.set(key, sum);
+  }
+  return [...sums.values()];
+}
+
+/** What several parts of a node hold together. */
+export function sumOfHoldings(holdings: readonly Holding[]): Holding[] {
+  const sums = new Map<string, Holding>();
+  for (const holding of holdings) {
+    const sum = sums.get(keyOf(holding));
+    if (!sum) {
+      sums.set(keyOf(holding), holding);
+      continue;
+    }
+    const was_refused = sum.was_refused || holding.was_refused;
+    sums.set(keyOf(holding), {
+      ...sum,
+      connections: sum.connections + holding.connections,
+      networks: [...new Set([...sum.networks, ...holding.networks])],
+      ...(was_refused && { was_refused }),
+    });
+  }
+  return [...sums.values()];
+}
+
+/** Undefined: it is no address. */
+function networkOf(source: string): string | undefined {
+  return source === '' ? undefined : clientNetworks(source)[0]?.name;
+}

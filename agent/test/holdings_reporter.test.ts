@@ -1,0 +1,103 @@
+// What users with limits hold is reported when it changes, asked about again while it is shared, and
+// forgotten with its lease.
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { ControlError } from '../src/control_error.ts';
+import { HoldingsReporter } from '../src/link/holdings_reporter.ts';
+import type { Elsewhere, Holding } from '../src/user_counts.ts';
+
+function scene() {
+  let now = 1000;
+  const [reports, shared]: [unknown[], unknown[]] = [[], []];
+  const state = { held: [] as Holding[], answer: [] as Elsewhere[], error: undefined as unknown };
+  const reporter = new HoldingsReporter({
+    engine: { held: () => state.held, share: (elsewhere) => shared.push(elsewhere) },
+    control: {
+      async reportHoldings(whole, holdings) {
+        if (state.error) throw state.error;
+        reports.push([whole, holdings]);
+        return state.answer;
+      },
+    },
+    clock: { now: () => now, steady: () => now, sleep: async () => {} },
+    log: pino({ level: 'silent' }),
+  });
+  const look = async (seconds = 1) => {
+    now += seconds;
+    await reporter.look();
+    return { reported: reports.splice(0), shared: shared.splice(0).at(-1) };
+  };
+  return { state, look };
+}
+const holding = (user: number, connections: number, ...networks: string[]): Holding => ({
+  ...{ account: 1, user, connections, networks },
+});
+
+test('the first report is whole, and then only changes are reported', async () => {
+  const { state, look } = scene();
+  expect((await look()).reported).toEqual([[true, []]]);
+  expect((await look()).reported).toEqual([]);
+  state.held = [holding(1, 1, '192.0.2.1'), holding(2, 3)];
+  expect((await look()).reported).toEqual([[false, state.held]]);
+  expect((await look(5)).reported).toEqual([]);
+  state.held = [holding(2, 4)];
+  expect((await look()).reported).toEqual([[false, [holding(2, 4), holding(1, 0)]]]);
+  // Whatever was lost on the way comes again within a minute.
+  expect((await look(60)).reported).toEqual([[true, [holding(2, 4)]]]);
+  state.held = [];
+  await look();
+  expect((await look(600)).reported).toEqual([]);
+});
+
+test('users who are elsewhere, too, or were refused for it, are asked about again', async () => {
+  const { state, look } = scene();
+  state.held = [holding(1, 1)];
+  state.answer = [{ account: 1, user: 1, connections: 2, ahead: 2, networks: [] }];
+  expect(await look()).toEqual({ reported: [[true, state.held]], shared: state.answer });
+  expect((await look(2)).reported).toEqual([]);
+  expect((await look(1)).reported).toEqual([[false, state.held]]);
+  state.held = [{ ...holding(1, 1), was_refused: true }];
+  state.answer = [{ account: 1, user: 1, connections: 0, ahead: 0, networks: [] }];
+  expect((await look(1)).reported).toEqual([[false, [holding(1, 1)]]]);
+  state.held = [holding(1, 1)];
+  expect((await look(10)).reported).toEqual([]);
+  state.held = [];
+  expect((await look(1)).shared).toEqual([]);
+});
+
+test('without the control plane what is known is used until the lease ends, and then the own count alone', async () => {
+  const { state, look } = scene();
+  state.held = [holding(1, 1)];
+  state.answer = [{ account: 1, user: 1, connections: 2, ahead: 0, networks: [] }];
+  await look();
+  state.error = new ControlError('it is away');
+  expect((await look(20)).shared).toEqual(state.answer);
+  expect((await look(25)).shared).toEqual(state.answer);
+  expect((await look(1)).shared).toEqual([]);
+  state.error = undefined;
+  // After an outage it is not known what has arrived.
+  expect((await look(61)).reported).toEqual([[true, state.held]]);
+});
+
+test('a control plane that does not know of it is left alone, and asked again within a minute', async () => {
+  const { state, look } = scene();
+  state.error = new ControlError('not found', { status: 404 });
+  await look();
+  state.error = undefined;
+  expect((await look(29)).reported).toEqual([]);
+  expect((await look(31)).reported).toEqual([[true, []]]);
+});
+
+test('many users, or addresses, are reported in several parts', async () => {
+  const { state, look } = scene();
+  state.held = Array.from({ length: 4500 }, (_, at) => holding(at + 1, 1));
+  const parts: Array<[boolean, Holding[]]> = [];
+  for (let at = 0; at < 3; at += 1) {
+    parts.push(...((await look()).reported as Array<[boolean, Holding[]]>));
+  }
+  expect(parts.map(([whole, users]) => [whole, users.length])).toEqual([
+    [true, 2000],
+    [false, 2000],
+    [false, 500],
+  ]);
+});
