@@ -328,16 +328,18 @@ const limits: Record<string, readonly number[]> = {
     ...['maxWatches', 'longestLeaseSeconds'].map((name) => of('agent/src/link/watches.ts', name)),
   ],
   'users with limits, their connections and addresses, that a node reports': [
-    ...['maxHoldingsOfReport', 'maxNetworksOfUser'].map((name) =>
-      of('server/src/nodes/holdings.ts', name),
-    ),
-    of(reports, 'holdingsBodyLimit'),
+    ...[
+      of('server/src/nodes/holdings.ts', 'maxHoldingsOfReport'),
+      of(reports, 'holdingsBodyLimit'),
+    ],
+    ...[of('server/src/nodes/holdings.ts', 'maxNetworksOfUser'), of(nodePace, "'/node/holdings'")],
   ],
   'users with limits whom a decider reports to the agent': [
     of('agent/src/squid/agent/decider_link.ts', 'maxHoldings'),
     of('agent/src/user_counts.ts', 'maxNetworksOfUser'),
   ],
   'connections, or addresses, by which a user passes a limit': [
+    of('test/user_limits.test.ts', 'longestSeconds'),
     of('agent/src/link/holdings_reporter.ts', 'leaseSeconds'),
   ],
   'reasons for rejected connections that a node reports': [

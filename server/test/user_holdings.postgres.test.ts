@@ -104,4 +104,15 @@ eachDatabase((database) => {
       elsewhere(0, 0, 'nowhere', '192.0.2.1'),
     );
   });
+
+  // The last one: this node has to wait after it.
+  test('a report of too many users, or one too often, is refused', async () => {
+    const many = Array.from({ length: 2001 }, () => holding(1));
+    const send = (at: 0 | 1, users: Held[]) =>
+      nodes[at].send('POST', '/holdings', { whole: false, users });
+    expect((await send(0, many)).status).toBe(400);
+    const statuses = new Set<number>();
+    for (let sent = 0; sent < 150; sent += 1) statuses.add((await send(1, [])).status);
+    expect([...statuses]).toEqual([200, 429]);
+  });
 });
