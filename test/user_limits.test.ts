@@ -1,6 +1,6 @@
-// Limits of a user across nodes, simulated: the control plane's rules, the counts and the reports of
-// five nodes, connections by chance, and nodes that are cut off. One global count judges by how much
-// and for how long a limit was passed.
+// Limits of a user across nodes, simulated: the control plane's rules, the counts and the reports
+// of five nodes, connections by chance, and nodes that are cut off. One global count judges by how
+// much and for how long a limit was passed.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -81,7 +81,7 @@ class Node {
 /** By how much a limit was passed at most, and for how many seconds without a break. */
 class Judge {
   readonly limit: number;
-  most = 0;
+  maxExcess = 0;
   longest = 0;
   #since = 0;
 
@@ -91,7 +91,7 @@ class Judge {
 
   /** A count that may be over in a moment. */
   peak(count: number): void {
-    this.most = Math.max(this.most, count - this.limit);
+    this.maxExcess = Math.max(this.maxExcess, count - this.limit);
   }
 
   look(count: number): void {
@@ -169,7 +169,7 @@ test('a limit is passed for a few seconds at most, by no more than one count for
   expect([admitted > 20, refused > 20]).toEqual([true, true]);
   for (const judge of [connections, places]) {
     expect(judge.longest).toBeLessThanOrEqual(longestSeconds);
-    expect(judge.most).toBeLessThanOrEqual(judge.limit * (nodeCount - 1));
+    expect(judge.maxExcess).toBeLessThanOrEqual(judge.limit * (nodeCount - 1));
   }
   for (const node of testNodes) node.stop();
   await t.stop();

@@ -19,12 +19,12 @@ export interface Holding {
   was_refused?: true;
 }
 
-/** What one user holds elsewhere. */
+/** The connections and addresses of one user elsewhere. */
 export interface Elsewhere {
   account: number;
   user: number;
   connections: number;
-  /** The part of them at places that had some before this one did: those stay if all are too many. */
+  /** Those at places that had some before this one did. They stay if all are too many. */
   ahead: number;
   /** The addresses of all places in the order in which they came, this one's among them. */
   networks: string[];
@@ -55,7 +55,9 @@ export class UserCounts {
     this.#policy = policy;
   }
 
-  /** Why one more connection would pass a limit of the user. `connection`: its name, if it is open. */
+  /**
+   * Why one more connection would pass a limit of the user. `connection`: its name, if it is open.
+   */
   objectionTo(
     source: string,
     authority: Authority,
@@ -127,10 +129,10 @@ export class UserCounts {
 
   /** Replaces what is known of other places; users who are not in it hold nothing there. */
   share(elsewhere: readonly Elsewhere[]): void {
-    this.#elsewhere = new Map(elsewhere.map((one) => [keyOf(one), one]));
+    this.#elsewhere = new Map(elsewhere.map((entry) => [keyOf(entry), entry]));
   }
 
-  /** What users with limits hold here. */
+  /** The holdings of users with limits here. */
   held(now: number): Holding[] {
     const holdings: Holding[] = [];
     for (const [key, counted] of this.#users) {
@@ -227,7 +229,7 @@ export function withOthers(
   before: readonly Holding[],
   after: readonly Holding[],
 ): Elsewhere[] {
-  const sums = new Map(elsewhere.map((one) => [keyOf(one), { ...one }]));
+  const sums = new Map(elsewhere.map((entry) => [keyOf(entry), { ...entry }]));
   for (const holding of [...before, ...after]) {
     const { account, user, connections, networks } = holding;
     const key = keyOf(holding);
@@ -240,7 +242,7 @@ export function withOthers(
   return [...sums.values()];
 }
 
-/** What several parts of a node hold together. */
+/** The holdings of several parts of a node together. */
 export function sumOfHoldings(holdings: readonly Holding[]): Holding[] {
   const sums = new Map<string, Holding>();
   for (const holding of holdings) {

@@ -1,5 +1,5 @@
-// What users with limits hold is reported when it changes, asked about again while it is shared, and
-// forgotten with its lease.
+// Holdings of users with limits are reported when they change, asked about again while they are
+// shared, and forgotten with their lease.
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { ControlError } from '../src/control_error.ts';

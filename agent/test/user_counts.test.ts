@@ -146,8 +146,8 @@ test('each part of a node takes the others for elsewhere, those before it as ahe
   const held = (connections: number, ...networks: string[]) => ({
     ...{ account: 1, user: 1, connections, networks },
   });
-  const known = [elsewhere({ connections: 3, ahead: 1, networks: ['a', 'b'] })];
-  expect(withOthers(known, [held(2, 'c')], [held(4, 'b', 'd')])).toEqual([
+  const others = [elsewhere({ connections: 3, ahead: 1, networks: ['a', 'b'] })];
+  expect(withOthers(others, [held(2, 'c')], [held(4, 'b', 'd')])).toEqual([
     elsewhere({ connections: 9, ahead: 3, networks: ['a', 'b', 'c', 'd'] }),
   ]);
   expect(withOthers([], [held(2)], [])).toEqual([elsewhere({ connections: 2, ahead: 2 })]);

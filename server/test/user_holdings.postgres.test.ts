@@ -1,5 +1,5 @@
-// What users with limits hold: each node hears of the other live nodes, in the order in which the
-// user came to them; a lost node counts no more.
+// Holdings of users with limits: each node hears of the other live nodes, in the order in which
+// the user came to them; a lost node counts no more.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';

@@ -1,5 +1,5 @@
-// Reports the connections and addresses of users with limits, and passes on what those users hold on
-// other nodes, so that a limit holds across the network.
+// Reports the connections and addresses of users with limits, and passes on what those users hold
+// on other nodes, so that a limit holds across the network.
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { ControlError } from '../control_error.ts';
@@ -27,7 +27,7 @@ const everySeconds = 1;
 const sharedSeconds = 3;
 /** Everything is reported again after this long, whatever the control plane may have lost. */
 const wholeSeconds = 60;
-/** What is known of other nodes is used for this long: the control plane gives up lost ones, too. */
+/** An answer about other nodes is used for this long; the control plane drops lost nodes, too. */
 const leaseSeconds = 45;
 const longestDelaySeconds = 60;
 /** The control plane accepts no more in one report; the rest goes with the next one. */

@@ -14,7 +14,7 @@ import type { NodeRow } from './store.ts';
 export const maxHoldingsOfReport = 2000;
 export const maxNetworksOfUser = 256;
 
-/** What a user holds on one node. */
+/** The connections and addresses of a user on one node. */
 export interface Holding {
   account: number;
   user: number;
@@ -23,7 +23,7 @@ export interface Holding {
   networks: string[];
 }
 
-/** What a user holds on the other nodes. */
+/** Those of a user on the other nodes. */
 export interface HeldElsewhere {
   account: number;
   user: number;

@@ -47,7 +47,7 @@ interface Decider {
   /** The last change sent to it because it is on no disk. */
   lastSent: UnstoredChange | undefined;
   isLeaving: boolean;
-  /** What users with limits hold here, and the last message about elsewhere that it was sent. */
+  /** The users with limits here, and the last message about elsewhere that it was sent. */
   held: readonly Holding[];
   shared: string;
   /** The messages of this second that are not responses. */
@@ -204,7 +204,7 @@ export class DeciderLink {
     return this.#uses.take();
   }
 
-  /** What users with limits hold at this Squid, as its newest decider last reported it. */
+  /** The holdings of users with limits at this Squid, as its newest decider reported them. */
   get held(): readonly Holding[] {
     return [...this.#deciders].at(-1)?.held ?? [];
   }
