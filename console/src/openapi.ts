@@ -3156,7 +3156,7 @@ export interface Operations {
         sort?: 'id' | 'name' | 'flags' | 'last_sign_in_at';
         order?: 'asc' | 'desc';
         search?: string;
-        state?: 'active' | 'inactive' | 'invited';
+        state?: 'active' | 'inactive' | 'limit_reached' | 'invited';
         flag?: 'proxy' | 'billing' | 'admin';
       };
     };
@@ -3561,7 +3561,7 @@ export interface Operations {
         sort?: 'id' | 'name' | 'flags' | 'last_sign_in_at';
         order?: 'asc' | 'desc';
         search?: string;
-        state?: 'active' | 'inactive' | 'invited';
+        state?: 'active' | 'inactive' | 'limit_reached' | 'invited';
         flag?: 'proxy' | 'billing' | 'admin';
       };
     };

@@ -91,6 +91,20 @@ eachApp((t) => {
     expect(ended.after).toEqual(set.before);
   });
 
+  it('a list of users has those who have reached a limit of bytes or an end, if asked for', async () => {
+    const { built, path, bob } = await scene();
+    await t.user(built, 'carol');
+    const reached = async () =>
+      (await t.operator.get(`${path}?limit=10&state=limit_reached`)).body.map(
+        ({ name }: { name: string }) => name,
+      );
+    await bob({ active_until: t.now() + 1, limit_bytes: 1, max_connections: 1 });
+    await t.operator.patch(`${path}/carol`, { limits: { limit_bytes: 0, on_limit: 'notify' } });
+    expect(await reached()).toEqual(['carol']);
+    await t.pass(1);
+    expect(await reached()).toEqual(['bob', 'carol']);
+  });
+
   describe('in the console', () => {
     let alice: Browser;
     let bob: Browser;

@@ -3,5 +3,6 @@
 export const userStates = {
   active: 'Active',
   inactive: 'Inactive',
+  limit_reached: 'Limit reached, or access ended',
   invited: 'Invited, never signed in',
 };

@@ -18,10 +18,14 @@ const sorts = {
 export type UserSort = keyof typeof sorts;
 export const userSorts = Object.keys(sorts) as UserSort[];
 
-/** `invited`: active users who have an invitation and never signed in. */
+/**
+ * `invited`: active users who have an invitation and never signed in. `limit_reached`: users whose
+ * bytes of the billing period are used up, or whose end has come.
+ */
 const states = {
   active: 'u.active = 1',
   inactive: 'u.active = 0',
+  limit_reached: '(u.over_limit = 1 or u.active_until <= $5)',
   invited: `u.active = 1
     and exists (select 1 from sign_in_codes c where c.account_id = u.account_id and c.user_id = u.id
       and c.purpose = 'invite' and c.expiry > $5)

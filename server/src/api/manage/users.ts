@@ -119,7 +119,7 @@ const Query = Strict(
     state: Type.Optional(
       OneOf(
         [...userStates],
-        'Only users in this state; invited: active, with an open invitation, and never signed in.',
+        'Only users in this state; invited: active, with an open invitation, and never signed in; limit_reached: their bytes are used up, or `active_until` has come.',
       ),
     ),
     flag: Type.Optional(OneOf([...userFlags], 'Only users who have this permission.')),
