@@ -115,6 +115,7 @@ const reports = 'server/src/api/node/reports.ts';
 const held = 'server/src/nodes/held_usage.ts';
 const watches = 'server/src/nodes/watches.ts';
 const endOrders = 'server/src/nodes/end_orders.ts';
+const exitUses = 'server/src/nodes/exit_uses.ts';
 const applied = 'server/src/nodes/applied.ts';
 const group = 'server/src/db/group.ts';
 const reserveShare = of('server/src/bounds/write_budget.ts', 'reserveShare');
@@ -125,6 +126,13 @@ const nextRequestSeconds = of(engine, 'next_request_ms');
 
 /** The figures of each row of limits.md in their order, from the code. */
 const limits: Record<string, readonly number[]> = {
+  'uses of an exit that a node names': [
+    ...[of(exitUses, 'maxUses'), of(reports, 'usesBodyLimit'), of(nodePace, "'/node/exit-uses'")],
+  ],
+  'questions about exits at once': [
+    ...[of(exitUses, 'maxQuestions'), of(exitUses, 'useAnswerSeconds')],
+    of('agent/src/link/exit_use_questions.ts', 'maxWaiting'),
+  ],
   "bytes of a node's connection log": [setting('AGENT_CONNECTION_LOG_MB') * MiB],
   'connections that have ended and are not in that log yet': [
     of('agent/src/exit_use.ts', 'maxHeld'),

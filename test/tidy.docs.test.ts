@@ -115,6 +115,7 @@ const tables: Record<string, string[]> = {
     ...['connection_watches', 'connection_answers', 'refusals', 'refusal_reports'],
     ...['end_orders', 'taken_end_orders'],
     ...['refusal_hours', 'user_tries', 'user_holdings'],
+    ...['use_questions', 'use_answers', 'erased_users'],
   ],
 };
 

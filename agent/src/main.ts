@@ -19,6 +19,7 @@ import { Programs } from './health/programs.ts';
 import { type Identity, journalPath, policyFolder, readIdentity } from './identity.ts';
 import { type Control, HttpControl } from './link/control.ts';
 import { EndOrders } from './link/end_orders.ts';
+import { ExitUseQuestions } from './link/exit_use_questions.ts';
 import { FaultReporter } from './link/fault_reporter.ts';
 import { HoldingsReporter } from './link/holdings_reporter.ts';
 import { Link } from './link/link.ts';
@@ -119,6 +120,7 @@ class Agent implements Running {
   /** Of accounts, and of users. */
   #limits: { accounts: Limits; users: Limits } | undefined;
   #connectionLog: ConnectionLog | undefined;
+  #useQuestions: ExitUseQuestions | undefined;
   #usage: { journal: Journal; meter: Meter; sender: Sender } | undefined;
   readonly #following = Promise.withResolvers<void>();
   readonly following = this.#following.promise;
@@ -177,6 +179,9 @@ class Agent implements Running {
     this.#connectionLog = connectionLog;
     this.#keep('connection log', (signal) => connectionLog.run(signal));
     const endOrders = new EndOrders({ engine, control, clock, log });
+    const useQuestions = new ExitUseQuestions({ connectionLog, control, clock, log });
+    this.#useQuestions = useQuestions;
+    this.#keep('erasures', (signal) => useQuestions.run(signal));
     const link = new Link({
       store,
       control,
@@ -191,7 +196,10 @@ class Agent implements Running {
         if (payer?.user === undefined) this.#limits?.accounts.forget(payer);
         if (payer?.user !== undefined || !payer) this.#limits?.users.forget(payer);
       },
-      onRecord: (record) => watches.note(record),
+      onRecord: (record) => {
+        watches.note(record);
+        useQuestions.note(record);
+      },
       onOrder: (id, order) => endOrders.note(id, order),
       onFollowing: () => {
         this.#following.resolve();
@@ -387,6 +395,7 @@ class Agent implements Running {
         this.#health,
         this.#store?.unreadable,
         this.#connectionLog,
+        this.#useQuestions,
       ],
     ];
     const faults = [

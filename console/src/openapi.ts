@@ -651,6 +651,8 @@ export interface CreatedOperatorToken {
   created_at: number;
   /** Its last use, to the minute; null before the first. */
   last_used_at: number | null;
+  /** Whether its holder may ask who used an exit. */
+  may_find_connections: boolean;
   /** The token (ewo_…), shown only here. */
   admin_token: string;
 }
@@ -795,6 +797,73 @@ export interface ErasedUser {
 export interface ExitIpSettings {
   /** Value added to the bases of a port scheme to reach this IP. */
   port_base: number;
+}
+
+export interface ExitUse {
+  /** Account name. */
+  account: string;
+  /** User name. */
+  user: string;
+  /** The IP address that it came from. */
+  address: string;
+  /** The port there, where it has one. */
+  source_port?: number;
+  /** proxy, proxy-https, or a VPN service. */
+  service: string;
+  /** When it began. */
+  since: number;
+  /** When it ended; null while it is open. */
+  until: number | null;
+  /** The ports at the exit that it may have used; missing where they are not known. */
+  exit_ports?: {
+    /** The lowest. */
+    first: number;
+    /** The highest. */
+    last: number;
+  };
+  /** As the client asked for it. */
+  destination?: string;
+  /** The address that was dialled for it. */
+  dialled?: string;
+  /** What was asked for and is not known of it: it may be another one. */
+  unknown: ('port' | 'destination')[];
+  /** Server short name. */
+  server: string;
+  /** The node that has it. */
+  node: string;
+}
+
+export interface ExitUseQuestion {
+  /** The exit IP, as a report names it. */
+  exit_ip: string;
+  /** The time that it names. */
+  at: number;
+  /** How far from that time; 60 when left out. */
+  margin_seconds?: number;
+  /** The source port that it names, the one at the exit. */
+  port?: number;
+  /** What was reached through the exit: `www.example.com:443`, `[2001:db8::1]:443`. */
+  destination?: string;
+  /** Why it is asked, such as the number of a report; the audit log has it. */
+  reason: string;
+}
+
+export interface ExitUses {
+  /** At most 1000; those that match in all that was asked first. */
+  uses: ExitUse[];
+  /** How many more there are. */
+  more: number;
+  /** Nodes that cannot say, those whose server has the exit first. */
+  missing: {
+    /** Server short name. */
+    server: string;
+    /** The node. */
+    node: string;
+    /** It is offline; its agent is older than this server and may not know the question; it has not answered; it has no log of that time. */
+    reason: 'offline' | 'outdated' | 'no_answer' | 'not_logged';
+    /** Whether its server has the exit now. */
+    has_exit: boolean;
+  }[];
 }
 
 export interface FoundEntry {
@@ -1206,6 +1275,8 @@ export interface NetworkStatus {
   };
   /** Who asks: the holder of the operator token. */
   operator: string;
+  /** Whether they may ask who used an exit. */
+  may_find_connections: boolean;
   /** How many there are. */
   accounts: number;
   /** How many there are. */
@@ -1416,6 +1487,8 @@ export interface NewNotedOverride {
 export interface NewOperatorToken {
   /** Who will hold it. */
   name: string;
+  /** Whether they may ask who used an exit; not when left out. */
+  may_find_connections?: boolean;
 }
 
 export interface NewOwnToken {
@@ -1686,6 +1759,8 @@ export interface OperatorToken {
   created_at: number;
   /** Its last use, to the minute; null before the first. */
   last_used_at: number | null;
+  /** Whether its holder may ask who used an exit. */
+  may_find_connections: boolean;
 }
 
 export interface OverrideOnNodes {
@@ -2724,6 +2799,7 @@ export const operations = {
   admin_list_audit: { method: 'GET', path: '/admin/audit' },
   admin_open_connections: { method: 'GET', path: '/admin/connections' },
   admin_end_connections: { method: 'POST', path: '/admin/connections/end' },
+  admin_find_exit_uses: { method: 'POST', path: '/admin/connections/find' },
   admin_get_doctor: { method: 'GET', path: '/admin/doctor' },
   admin_events: { method: 'GET', path: '/admin/events' },
   admin_list_geo_statuses: { method: 'GET', path: '/admin/geo' },
@@ -3652,6 +3728,10 @@ export interface Operations {
   admin_end_connections: {
     given: { body: EndOrder };
     response: EndedConnections;
+  };
+  admin_find_exit_uses: {
+    given: { body: ExitUseQuestion };
+    response: ExitUses;
   };
   admin_get_doctor: {
     given: object;

@@ -18,6 +18,7 @@ function network(changes: Partial<Network> = {}): Network {
     now,
     status: {
       version: '0.1.0',
+      may_find_connections: false,
       operator: 'alice',
       has_users: true,
       has_usage: true,

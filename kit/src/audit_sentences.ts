@@ -265,7 +265,10 @@ function sentencesIn(words: ValueWords): Sentences {
       `counted ${bytes(number(was.bytes))} of held usage, which a node had reported`,
     'held_usage.discard': ({ was }) =>
       `discarded ${bytes(number(was.bytes))} of held usage, which a node had reported`,
-    'operator_token.create': ({ target }) => `created the operator token ${name(target)}`,
+    'operator_token.create': ({ target, is }) =>
+      `created the operator token ${name(target)}${is.may_find_connections === 1 ? ', which may ask who used an exit' : ''}`,
+    'connections.find': ({ target, is }) =>
+      `asked who used the exit ${name(target)}${is.at === undefined ? '' : ` around ${time(number(is.at))}`} (${text(is.reason)}) and saw ${count(number(is.rows), 'row')}`,
     'operator_token.remove': ({ target }) => `revoked the operator token ${name(target)}`,
     'maintenance.on': () => 'took the service down for maintenance',
     'maintenance.off': () => 'ended the maintenance',

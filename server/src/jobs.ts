@@ -19,11 +19,13 @@ import { purgeRemoved } from './lists/removals.ts';
 import {
   pruneChanges,
   purgeEndOrders,
+  purgeErasedUsers,
   purgeHistory,
   purgeHoldings,
   purgeInvites,
   purgeQuestions,
   purgeRefusals,
+  purgeUseQuestions,
   purgeWatches,
   sampleNodes,
   sweepLostNodes,
@@ -85,6 +87,13 @@ export const jobs: readonly Job[] = [
   { name: 'forget sign-in attempts', every_seconds: 600, purges: true, run: purgeAttempts },
   { name: 'forget questions', every_seconds: 30, purges: false, run: purgeQuestions },
   { name: 'forget holdings', every_seconds: 60, purges: false, run: purgeHoldings },
+  {
+    name: 'forget questions about exits',
+    every_seconds: 30,
+    purges: false,
+    run: purgeUseQuestions,
+  },
+  { name: 'purge erased users', every_seconds: 3600, purges: true, run: purgeErasedUsers },
   { name: 'forget watches', every_seconds: 15, purges: false, run: purgeWatches },
   { name: 'forget end orders', every_seconds: 30, purges: false, run: purgeEndOrders },
   {

@@ -145,6 +145,7 @@ export class ConnectionLog {
    */
   erase(people: readonly string[]): Promise<void> {
     return this.#queue.run(async () => {
+      if (people.length === 0 && listDays(this.#options.dir).length === 0) return;
       makeFolderDurably(this.#options.dir);
       this.#people().set(people);
       await this.#eraseAll();

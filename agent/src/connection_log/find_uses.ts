@@ -1,18 +1,11 @@
 // Searches the connection log: who used an exit around a time?
 
 import { decodeEntry, type ExitUse, type OpenUse, personOf } from '../exit_use.ts';
+import type { ExitUseValue } from '../policy/records.ts';
 import { dayOf, daySeconds, listDays, readDay } from './day_files.ts';
 
-export interface UseQuestion {
-  exit_ip: string;
-  /** Epoch seconds. */
-  at: number;
-  margin_seconds: number;
-  /** The port at the exit. */
-  port?: number;
-  /** The host or address, and the port, that was reached through the exit. */
-  destination?: { host: string; port: number };
-}
+/** `port`: at the exit. `destination`: its host or address, and its port. */
+export type UseQuestion = ExitUseValue;
 
 export interface FoundUse extends ExitUse {
   /** Epoch seconds; undefined: it is still open. */

@@ -14,6 +14,7 @@ import type { UsageAnswer } from '../usage/sender.ts';
 import type { Elsewhere, Holding } from '../user_counts.ts';
 import type { OrderReports } from './end_orders.ts';
 import { EventReader, EventTooLong, type ServerEvent } from './events.ts';
+import type { ExitUseAnswer, ExitUseReports } from './exit_use_questions.ts';
 import type { FaultReports } from './fault_reporter.ts';
 import type { HoldingReports } from './holdings_reporter.ts';
 import { IdleTimeout, newAgent, notOurs, piecesOf, readJson, send } from './http.ts';
@@ -52,6 +53,7 @@ export type Control = ControlPlane &
   RejectionReports &
   RefusalReports &
   HoldingReports &
+  ExitUseReports &
   ConnectionReports &
   OrderReports;
 
@@ -199,6 +201,20 @@ export class HttpControl implements Control {
   async reportHoldings(whole: boolean, holdings: Holding[]): Promise<Elsewhere[]> {
     const response = await this.#post('/holdings', { whole, users: holdings });
     const { users } = (response ?? {}) as { users?: Elsewhere[] };
+    if (!Array.isArray(users)) throw notOurs();
+    return users;
+  }
+
+  async answerExitUses(question: number, { uses, ...answer }: ExitUseAnswer): Promise<void> {
+    // The exit is the question's.
+    const rows = uses.map(({ exit_ip: _, ...use }) => use);
+    await this.#post('/exit-uses', { question, ...answer, uses: rows });
+  }
+
+  async erasedUsers(): Promise<Array<{ account: number; user: number }>> {
+    const response = await this.#open('GET', '/erased-users', {}, undefined);
+    const body = await readJson(response, this.#options.response_seconds);
+    const { users } = (body ?? {}) as { users?: Array<{ account: number; user: number }> };
     if (!Array.isArray(users)) throw notOurs();
     return users;
   }

@@ -139,6 +139,16 @@ export interface EndOrder extends ConnectionFilter {
   service?: string;
 }
 
+/** An operator's question: who used this exit around this time? */
+export interface ExitUseValue {
+  exit_ip: string;
+  /** Epoch seconds. */
+  at: number;
+  margin_seconds: number;
+  port?: number;
+  destination?: { host: string; port: number };
+}
+
 /** The whole new state of one record; a null value means that the record is gone. */
 export type NodeRecord =
   | { kind: 'server'; value: ServerValue | null }
@@ -159,7 +169,10 @@ export type NodeRecord =
   | { kind: 'explain' | 'explain_token'; id: number; value: QuestionValue | null }
   | { kind: 'explain_login'; id: number; value: LoginQuestion | null }
   | { kind: 'connections'; id: number; value: WatchValue | null }
-  | { kind: 'end_connections'; id: number; value: EndOrder | null };
+  | { kind: 'end_connections'; id: number; value: EndOrder | null }
+  | { kind: 'exit_uses'; id: number; value: ExitUseValue | null }
+  /** Users were erased: ask who. */
+  | { kind: 'erased_users'; value: null };
 
 export type QuestionKind = 'explain' | 'explain_token' | 'explain_login';
 
@@ -171,10 +184,13 @@ export function isQuestion<T extends { kind?: unknown }>(
   return kind === 'explain' || kind === 'explain_token' || kind === 'explain_login';
 }
 
+const passing: readonly unknown[] = [
+  ...['connections', 'end_connections', 'exit_uses', 'erased_users'],
+];
+
 /** Whether a record is part of the policy. Questions, watches and orders are not: they pass. */
 export function isStored(record: { kind?: unknown }): boolean {
-  const { kind } = record;
-  return !isQuestion(record) && kind !== 'connections' && kind !== 'end_connections';
+  return !isQuestion(record) && !passing.includes(record.kind);
 }
 
 /** A point in one history of changes. */
@@ -345,6 +361,14 @@ const shapes = new Map<unknown, Shape>([
   ['explain', ofId({ ...question, user: optional(text, undefined) })],
   ['connections', ofId({ lease_seconds: whole, ...connectionFilter })],
   ['end_connections', ofId({ ...connectionFilter, service: optional(text, undefined) })],
+  [
+    'exit_uses',
+    ofId({
+      ...{ exit_ip: address, at: whole, margin_seconds: whole },
+      port: optional(whole, undefined),
+      destination: optional(object({ host: text, port: whole }), undefined),
+    }),
+  ],
 ]);
 
 /** The name of a record among all of a policy: `server`, `contract 1`, `authlist 1 9`. */

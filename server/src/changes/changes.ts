@@ -14,7 +14,9 @@ export type ChangeKind =
   | 'overrides_cleared'
   | 'explain'
   | 'connections'
-  | 'end_connections';
+  | 'end_connections'
+  | 'exit_uses'
+  | 'erased_users';
 
 export interface Change {
   kind: ChangeKind;
@@ -74,10 +76,12 @@ const topicsOf: Record<ChangeKind, Topic[]> = {
   explain: [],
   connections: [],
   end_connections: [],
+  exit_uses: [],
+  erased_users: [],
 };
 
 /** They pass: neither a record nor a response shows them. */
-const passing: ChangeKind[] = ['explain', 'connections', 'end_connections'];
+const passing: ChangeKind[] = ['explain', 'connections', 'end_connections', 'exit_uses'];
 
 /** The columns of `versions` that a bump raises. */
 type VersionColumn = 'revision' | `${Topic}_revision`;

@@ -1,10 +1,10 @@
-// exitward connection …: who is connected now, and ending that.
+// exitward connection …: who is connected now, ending that, and who used an exit.
 import { type Column, counted, type Shown } from '../../../kit/src/cli/output.ts';
 import { bytesInWords } from '../../../kit/src/cli/values.ts';
 import { terminalWidth, wrapped } from '../../../kit/src/cli/wrapped.ts';
 import type { Row } from './columns.ts';
 import { nounOf } from './command.ts';
-import { whole } from './values.ts';
+import { lifetime, past, whole } from './values.ts';
 
 interface Sums {
   groups: number;
@@ -73,7 +73,7 @@ function missingNotes(missing: OpenConnections['missing']): string[] {
 
 const namesShown = 8;
 
-function namesOf(nodes: OpenConnections['missing']): string {
+function namesOf(nodes: ReadonlyArray<{ server: string; node?: string }>): string {
   const names = nodes.map(({ server, node }) => node ?? server);
   const rest = names.length - namesShown;
   return rest > 1
@@ -125,55 +125,140 @@ export function connectionsShown(value: OpenConnections): Shown {
   return { value, parts: [list, { text: wrapped(text, terminalWidth()) }] };
 }
 
-export const connectionNoun = nounOf('connection', 'who is connected now, and ending it', [
-  {
-    usage: 'list',
-    list: true,
-    summary: 'list open connections by user, address and exit IP, the most first',
-    filters: [
-      ['--account <account>', 'only those of this account', 'account'],
-      ['--user <user>', 'only those of this user of the account', 'user'],
-      ['--address <ip>', 'only those from this address', 'address'],
-      ['--exit <ip>', 'only those to this exit IP', 'exit_ip'],
-      ['--server <server>', 'only those of this server', 'server'],
-      ['--node <id>', 'only those of this node', 'node', whole],
-    ],
-    options: [
-      ['--by <account|user|server|address>', 'the sums of each of these', 'by'],
-      [
-        '--limit <number>',
-        'how many groups or sums to list, at most 1000; 100 when omitted',
-        'limit',
-        whole,
+interface ExitUses {
+  uses: Row[];
+  more: number;
+  missing: Array<{
+    server: string;
+    node: string;
+    reason: keyof typeof useReasons;
+    has_exit: boolean;
+  }>;
+}
+
+const useReasons = { ...reasons, not_logged: 'no log of that time' };
+const useColumns: Column[] = [
+  ...['account', 'user', 'address'],
+  ['its port', 'source_port'],
+  ['from', 'since', 'time'],
+  ['until', 'until', 'time'],
+  ['exit port', 'ports'],
+  'destination',
+  ['not known', 'unknown', 'list'],
+  ['dialled', 'dialled', 'detail'],
+  ['service', 'service', 'detail'],
+  ['node', 'node', 'detail'],
+];
+
+function usesShown(value: ExitUses): Shown {
+  const rows = value.uses.map((use) => {
+    const { first, last } = (use.exit_ports ?? {}) as { first?: number; last?: number };
+    return { ...use, ports: first === last ? first : `${first}-${last}` };
+  });
+  const list = { rows, columns: useColumns, empty: { of: 'uses of this exit at that time' } };
+  const { more, missing } = value;
+  const relevant = missing.some(({ has_exit }) => has_exit)
+    ? missing.filter(({ has_exit }) => has_exit)
+    : missing;
+  const silent = Array.from(
+    Map.groupBy(relevant, ({ reason }) => reason),
+    ([reason, nodes]) => `${namesOf(nodes)} (${useReasons[reason]})`,
+  );
+  const notes = [
+    ...(more > 0
+      ? [
+          `${counted(more, 'other use')} not listed: name the port, the destination or a smaller margin.`,
+        ]
+      : []),
+    ...(silent.length > 0 ? [`Can't say: ${silent.join('; ')}.`] : []),
+    'The question is in the audit log.',
+  ];
+  if (!process.stdout.isTTY) return { value, parts: [list], sentence: notes.join(' ') };
+  const text = notes.map((note) => `${note}\n`).join('');
+  return { value, parts: [list, { text: wrapped(text, terminalWidth()) }] };
+}
+
+export const connectionNoun = nounOf(
+  'connection',
+  'who is connected now, ending it, and who used an exit',
+  [
+    {
+      usage: 'list',
+      list: true,
+      summary: 'list open connections by user, address and exit IP, the most first',
+      filters: [
+        ['--account <account>', 'only those of this account', 'account'],
+        ['--user <user>', 'only those of this user of the account', 'user'],
+        ['--address <ip>', 'only those from this address', 'address'],
+        ['--exit <ip>', 'only those to this exit IP', 'exit_ip'],
+        ['--server <server>', 'only those of this server', 'server'],
+        ['--node <id>', 'only those of this node', 'node', whole],
       ],
-    ],
-    examples: [
-      'exitward connection list --watch',
-      'exitward connection list --account acme --by address',
-    ],
-    run: async (given, api) => connectionsShown(await api.get(`/connections${given.query()}`)),
-  },
-  {
-    usage: 'end',
-    summary: 'end open connections: all that have in common what the options say',
-    options: [
-      ['--account <account>', 'those of this account', 'account'],
-      ['--user <user>', 'those of this user of the account', 'user'],
-      ['--address <ip>', 'those from this address', 'address'],
-      ['--exit <ip>', 'those to this exit IP', 'exit_ip'],
-      ['--server <server>', 'those of this server', 'server'],
-      ['--node <id>', 'those of this node', 'node', whole],
-      ['--service <service>', 'those of this service: proxy, proxy-https, vpn-ikev2, …', 'service'],
-    ],
-    // Without a name there is nothing to confirm: the server says what is missing.
-    question: async ({ fields }) =>
-      naming.some((name) => fields[name] !== undefined)
-        ? `This ends ${namedBy(fields)}. A user whose right stands may connect again at once.`
-        : undefined,
-    examples: [
-      'exitward connection end --account acme --user alice',
-      'exitward connection end --address 203.0.113.7 --yes',
-    ],
-    run: async (given, api) => endedShown(await api.post('/connections/end', given.fields)),
-  },
-]);
+      options: [
+        ['--by <account|user|server|address>', 'the sums of each of these', 'by'],
+        [
+          '--limit <number>',
+          'how many groups or sums to list, at most 1000; 100 when omitted',
+          'limit',
+          whole,
+        ],
+      ],
+      examples: [
+        'exitward connection list --watch',
+        'exitward connection list --account acme --by address',
+      ],
+      run: async (given, api) => connectionsShown(await api.get(`/connections${given.query()}`)),
+    },
+    {
+      usage: 'end',
+      summary: 'end open connections: all that have in common what the options say',
+      options: [
+        ['--account <account>', 'those of this account', 'account'],
+        ['--user <user>', 'those of this user of the account', 'user'],
+        ['--address <ip>', 'those from this address', 'address'],
+        ['--exit <ip>', 'those to this exit IP', 'exit_ip'],
+        ['--server <server>', 'those of this server', 'server'],
+        ['--node <id>', 'those of this node', 'node', whole],
+        [
+          '--service <service>',
+          'those of this service: proxy, proxy-https, vpn-ikev2, …',
+          'service',
+        ],
+      ],
+      // Without a name there is nothing to confirm: the server says what is missing.
+      question: async ({ fields }) =>
+        naming.some((name) => fields[name] !== undefined)
+          ? `This ends ${namedBy(fields)}. A user whose right stands may connect again at once.`
+          : undefined,
+      examples: [
+        'exitward connection end --account acme --user alice',
+        'exitward connection end --address 203.0.113.7 --yes',
+      ],
+      run: async (given, api) => endedShown(await api.post('/connections/end', given.fields)),
+    },
+    {
+      usage: 'find',
+      list: true,
+      summary: 'who used an exit IP around a time, from the nodes that keep a log of it',
+      required: [
+        ['--exit <ip>', 'the exit IP, as a report names it', 'exit_ip'],
+        ['--at <time>', 'the time that it names: 2026-11-26T14:02Z, 2h or 7d ago', 'at', past],
+        ['--reason <text>', 'why you ask; the audit log has it', 'reason'],
+      ],
+      options: [
+        ['--port <number>', 'the source port that it names, the one at the exit', 'port', whole],
+        ['--destination <host:port>', 'what was reached through the exit', 'destination'],
+        [
+          '--margin <time>',
+          'how far from that time: 10s, 1h; 60s when omitted',
+          'margin_seconds',
+          lifetime,
+        ],
+      ],
+      examples: [
+        'exitward connection find --exit 198.51.100.7 --at 2026-11-26T14:02Z --port 40211 --reason report-4711',
+      ],
+      run: async (given, api) => usesShown(await api.post('/connections/find', given.fields)),
+    },
+  ],
+);

@@ -19,10 +19,14 @@ const { commands, ...noun } = nounOf('operator-token', 'who may operate this net
     usage: 'list',
     list: true,
     summary: 'list operator tokens',
-    run: listAt('/tokens', ['id', 'name', created, lastUsed], {
-      of: 'operator tokens',
-      next: 'exitward operator-token create <name>',
-    }),
+    run: listAt(
+      '/tokens',
+      ['id', 'name', created, lastUsed, ['finds connections', 'may_find_connections']],
+      {
+        of: 'operator tokens',
+        next: 'exitward operator-token create <name>',
+      },
+    ),
   },
   {
     usage: 'revoke <id>',
@@ -38,15 +42,17 @@ const create = command({
   summary: 'create an operator token and print it, this once',
   arguments: { name: { read: String } },
   options: {
+    'may-find-connections': { summary: 'with the right to ask who used an exit' },
     local: {
       summary:
         "on the server's machine, without a token: by its database and keys file, as after a restore",
     },
   },
-  run: async ({ arguments: { name }, options: { local } }, env) => {
-    const token = local
-      ? await createLocally(env, name)
-      : await new AdminApi(env).post<Row>('/tokens', { name });
+  run: async ({ arguments: { name }, options }, env) => {
+    const right = options['may-find-connections'] ? { may_find_connections: true } : {};
+    const token = options.local
+      ? await createLocally(env, name, right)
+      : await new AdminApi(env).post<Row>('/tokens', { name, ...right });
     return record(token, ['id', 'name', ['operator token', 'admin_token']]);
   },
 });
@@ -59,13 +65,19 @@ export const operatorTokenNoun: Noun<Environment> = {
 const machine: Actor = { kind: 'system', name: 'exitward --local', address: '', request_id: '' };
 
 /** Errors: a failure for a wrong name or other keys; 409 when the name is taken. */
-async function createLocally(env: Environment, name: string): Promise<Row> {
+async function createLocally(
+  env: Environment,
+  name: string,
+  right: { may_find_connections?: boolean },
+): Promise<Row> {
   if (!isName(name)) throw new Failure(`name: ${JSON.stringify(name)} is not a valid name.`);
   const config = readConfig(env);
   return withCurrentDatabase(config, async (db) => {
     const secrets = await requireKeysOf(db, config);
     await useHashKeys(db, secrets, config.keys_file);
-    const { token, text } = await db.write(machine, (tx) => createOperatorToken(tx, secrets, name));
+    const { token, text } = await db.write(machine, (tx) =>
+      createOperatorToken(tx, secrets, name, right),
+    );
     return { id: token.id, name, admin_token: text };
   });
 }

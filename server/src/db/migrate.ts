@@ -47,6 +47,7 @@ import { endOrders } from './migrations/0047_end_orders.ts';
 import { refusalNotices } from './migrations/0048_refusal_notices.ts';
 import { nearLimits } from './migrations/0049_near_limits.ts';
 import { userHoldings } from './migrations/0050_user_holdings.ts';
+import { exitUses } from './migrations/0051_exit_uses.ts';
 
 interface Migration {
   id: number;
@@ -115,6 +116,7 @@ const migrations: Migration[] = [
   { id: 48, name: 'refusal_notices', statements: refusalNotices },
   { id: 49, name: 'near_limits', statements: nearLimits },
   { id: 50, name: 'user_holdings', statements: userHoldings },
+  { id: 51, name: 'exit_uses', statements: exitUses },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;

@@ -136,7 +136,7 @@ export function liveNodes(
     `select n.id, coalesce(n.connections, 0) as connections,
        (select count(*) from node_faults f where f.node_id = n.id) as faults,
        (select c.at from changes c where c.revision > n.applied_revision and c.revision > w.revision - ${searched}
-          and c.kind <> 'explain'
+          and c.kind not in ('explain', 'connections', 'end_connections', 'exit_uses')
           and (c.server_id = n.server_id or (c.server_id is null and (c.account_id is null or exists (
             select 1 from contract_servers s where s.server_id = n.server_id and s.account_id = c.account_id))))
         order by c.revision limit 1) as waiting_since

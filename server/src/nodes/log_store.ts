@@ -145,7 +145,7 @@ export async function nodeLag(
   if (newest - revision > maxLag) return maxLag;
   const row = await db.one<{ lag: number }>(
     `select count(*) as lag from changes where revision > $2 and revision <= $3
-       and kind not in ('explain', 'connections', 'end_connections') and ${concerns}`,
+       and kind not in ('explain', 'connections', 'end_connections', 'exit_uses') and ${concerns}`,
     [server_id, revision, newest],
   );
   return Number(row?.lag ?? 0);

@@ -41,6 +41,17 @@ export {
   reportEnded,
   takeEndOrder,
 } from './end_orders.ts';
+export {
+  answerUseQuestion,
+  type ExitUses,
+  erasedUsers,
+  eraseUsesOf,
+  findExitUses,
+  maxUses,
+  purgeErasedUsers,
+  purgeUseQuestions,
+  useAnswerSeconds,
+} from './exit_uses.ts';
 export { faultsByNode, type NodeFault } from './faults.ts';
 export { reportHealth } from './health.ts';
 export { listHeld } from './held_store.ts';

@@ -11,7 +11,7 @@ const server = 'join servers s on s.id = n.server_id';
 const newest = '(select revision from network)';
 /** Whether a change that concerns the node's server comes after its last. */
 const lags = `(n.applied_revision < ${newest} and (n.applied_revision < ${newest} - ${searched}
-  or exists (select 1 from changes c where c.revision > n.applied_revision and c.kind <> 'explain'
+  or exists (select 1 from changes c where c.revision > n.applied_revision and c.kind not in ('explain', 'connections', 'end_connections', 'exit_uses')
     and (c.server_id = n.server_id or (c.server_id is null and (c.account_id is null or c.account_id in
       (select k.account_id from contract_servers k where k.server_id = n.server_id)))))))`;
 const hasFault = 'exists (select 1 from node_faults f where f.node_id = n.id)';

@@ -16,6 +16,7 @@ import { hasLimits, mayUseServer, servicesOfUser, type User, userSlices } from '
 import { storedJson } from '../values/stored_json.ts';
 import { type CurrentRows, readCurrentRows } from './current_rows.ts';
 import { findOrderRecord } from './end_orders.ts';
+import { findUseQuestion } from './exit_uses.ts';
 import { findQuestion, type LoginQuestion, type Question } from './questions.ts';
 import { nodesOfServer } from './store.ts';
 import { findWatchRecord } from './watches.ts';
@@ -200,6 +201,10 @@ export async function recordsOfChange(
   if (kind === 'end_connections' && id !== null) {
     return [{ kind, id, value: (await findOrderRecord(db, secrets, id)) ?? null }];
   }
+  if (kind === 'exit_uses' && id !== null) {
+    return [{ kind, id, value: (await findUseQuestion(db, secrets, id)) ?? null }];
+  }
+  if (kind === 'erased_users') return [{ kind, value: null }];
   if (account === null) return [];
   if (!rows.isOn(account, server_id)) return [goneRecord(account)];
   if (kind === 'contract') return [await contractRecord(db, account, server_id)];

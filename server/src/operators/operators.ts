@@ -44,7 +44,10 @@ export async function createOperatorToken(
   tx: Transaction,
   secrets: Secrets,
   name: string,
-  text = newTokenText('ewo_'),
+  {
+    text = newTokenText('ewo_'),
+    may_find_connections = false,
+  }: { text?: string; may_find_connections?: boolean | undefined } = {},
 ): Promise<{ token: Operator; text: string }> {
   const token: Operator = {
     id: await nextId(tx, 0, 'admin_tokens'),
@@ -52,6 +55,7 @@ export async function createOperatorToken(
     hash: secrets.hashToken(text),
     created_at: tx.now,
     last_used_at: null,
+    may_find_connections: may_find_connections ? 1 : 0,
   };
   if (!(await store.insertToken(tx, token))) {
     throw conflict(`an operator token named ${JSON.stringify(name)} exists already.`, {
@@ -136,7 +140,7 @@ export async function ensureOperatorToken(
     // Inside the transaction, so that processes that start together run one after another. When it
     // runs again, it finds the file that it has written.
     const text = readTokenFile(file, mounted) ?? makeTokenFile(file);
-    return (await createOperatorToken(tx, secrets, 'first', text)).token.name;
+    return (await createOperatorToken(tx, secrets, 'first', { text })).token.name;
   });
 }
 

@@ -12,6 +12,8 @@ export interface OperatorTokenRow {
   hash: string;
   created_at: number;
   last_used_at: number | null;
+  /** Whether its holder may ask who used an exit. */
+  may_find_connections: number;
 }
 
 export function findOperator(db: Reader, hashes: Hashes): Promise<OperatorTokenRow | undefined> {
@@ -33,7 +35,10 @@ export async function countTokens(db: Reader): Promise<number> {
 
 /** False when the name is taken. */
 export function insertToken(tx: Transaction, row: OperatorTokenRow): Promise<boolean> {
-  const columns = ['id', 'name', 'hash', 'created_at', 'last_used_at'] as const;
+  const columns = [
+    ...(['id', 'name', 'hash', 'created_at', 'last_used_at'] as const),
+    'may_find_connections' as const,
+  ];
   return insertRow(tx, 'admin_tokens', columns, row);
 }
 
@@ -89,7 +94,7 @@ export async function counts(db: Reader): Promise<Counts> {
 const searched = 10_000;
 
 /** The changes that some node lacks. */
-const lacked = `kind <> 'explain' and revision > (select revision from network) - ${searched}
+const lacked = `kind not in ('explain', 'connections', 'end_connections', 'exit_uses') and revision > (select revision from network) - ${searched}
   and revision > (select min(applied_revision) from nodes where revoked_at is null)`;
 
 /**

@@ -25,7 +25,7 @@ const nodes = `left join (select server_id, count(*) as nodes, sum(live) as live
   from nodes where revoked_at is null group by server_id) n on n.server_id = s.id`;
 const newest = '(select revision from network)';
 /** The changes that some live node lacks. */
-const lacked = `kind <> 'explain' and revision > ${newest} - ${searched}
+const lacked = `kind not in ('explain', 'connections', 'end_connections', 'exit_uses') and revision > ${newest} - ${searched}
   and revision > (select min(applied_revision) from nodes where live = 1 and revoked_at is null)`;
 /** The last change of each server and of its accounts, `w`, for all servers at once. */
 const changed = `left join (select server_id, max(revision) as revision from (

@@ -63,6 +63,7 @@ export {
   schemeUses,
   serverNames,
   serversOnScheme,
+  serversWithExit,
   setAppliedRevision,
   setPortSchemes,
   takeExitIp,

@@ -226,6 +226,14 @@ export async function setPortSchemes(
 
 // ---- Exit IPs -----------------------------------------------------------------------------
 
+/** The ids of the servers that have an exit. */
+export async function serversWithExit(db: Reader, ip: string): Promise<Set<number>> {
+  const rows = await db.all<{ server_id: number }>('select server_id from exit_ips where ip = $1', [
+    ip,
+  ]);
+  return new Set(rows.map(({ server_id }) => server_id));
+}
+
 export function exitIpsOfServer(db: Reader, server_id: number): Promise<ExitIpRow[]> {
   return db.all('select * from exit_ips where server_id = $1 order by port_base', [server_id]);
 }

@@ -6,7 +6,7 @@ import { pseudonymise } from '../../changes/audit.ts';
 import type { Transaction } from '../../db/database.ts';
 import { Named } from '../../http/fields.ts';
 import { disownUser } from '../../manifests/manifests.ts';
-import { forgetHoldingsOf, forgetRefusalsOf } from '../../nodes/nodes.ts';
+import { eraseUsesOf, forgetHoldingsOf, forgetRefusalsOf } from '../../nodes/nodes.ts';
 import { forgetAdder } from '../../overrides/overrides.ts';
 import { forgetViews } from '../../saved_views/saved_views.ts';
 import { forgetSignIn, revokeSessions } from '../../sign_in/sign_in.ts';
@@ -67,6 +67,7 @@ export function erasureRoutes({ ctx, audience, routesOf, write }: Mount): void {
         await forgetViews(tx, { ...user, account_name });
         await forgetRefusalsOf(tx, user);
         await forgetHoldingsOf(tx, user);
+        await eraseUsesOf(tx, user);
         await renameErased(tx, user);
       });
       return { pseudonym };

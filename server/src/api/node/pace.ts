@@ -15,6 +15,8 @@ const rates: Readonly<Record<string, number>> = {
   '/node/connections': 20,
   '/node/end-orders': 20,
   '/node/holdings': 2,
+  '/node/exit-uses': 5,
+  '/node/erased-users': 1,
   '/node/changes': 5,
   '/node/acks': 500,
   /** Acknowledgements of an older revision: each looks up whose entries are pending again. */

@@ -1,5 +1,5 @@
-// POST /node/usage, last-used, health, faults, refusals, answers, connections and end-orders: the
-// reports of a node.
+// POST /node/usage, last-used, health, faults, refusals, answers, connections, exit-uses and
+// end-orders: the reports of a node. GET /node/erased-users: of whom it keeps nothing.
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { canonicalAddress } from '../../../../kit/src/address.ts';
@@ -16,11 +16,14 @@ import {
 } from '../../http/fields.ts';
 import {
   answerQuestion,
+  answerUseQuestion,
+  erasedUsers,
   maxGroupsOfNode,
   maxHoldingsOfReport,
   maxNetworksOfUser,
   maxRefusalsOfReport,
   maxRowsOfBatch,
+  maxUses,
   reportConnections,
   reportEnded,
   reportFaults,
@@ -249,6 +252,49 @@ const EndOrder = Named('NodeEndOrder', {
     Integer('How many connections the node ended. Left out: it takes the order.', 0, 2 ** 32),
   ),
 });
+/** Enough for each use with usual values. */
+const usesBodyLimit = 1024 * 1024;
+const port = (description: string) => Integer(description, 1, 65_535);
+const ExitUses = Named('NodeExitUses', {
+  question: Integer('Id of the question, from its record.', 1),
+  mode: OneOf(['off', 'sources', 'destinations'], 'Which log it keeps now.'),
+  kept_since: Type.Optional(Timestamp('The start of the oldest day in its files.')),
+  uses: Type.Array(
+    Strict({
+      service: Type.String({
+        pattern: '^[a-z][a-z0-9-]{0,31}$',
+        description: 'As the services of a server name it.',
+      }),
+      account: Integer('Account id.', 1),
+      user: Integer('User id.', 1),
+      address: Text('The IP address that it came from.', 64),
+      source_port: Type.Optional(port('The port there.')),
+      exit_ports: Type.Optional(
+        Strict(
+          { first: port('The lowest.'), last: port('The highest.') },
+          'The ports at the exit that it may have used; left out while unknown.',
+        ),
+      ),
+      destination: Type.Optional(Text('`host:port` as the client asked for it.', 300)),
+      dialled: Type.Optional(Text('The address that was dialled for it.', 64)),
+      since: Timestamp('When it began, epoch seconds.'),
+      until: Type.Optional(Timestamp('When it ended; left out: it is open.')),
+      unknown: Type.Array(OneOf(['port', 'destination'], 'Asked for, and not known of it.'), {
+        maxItems: 2,
+      }),
+    }),
+    { maxItems: maxUses },
+  ),
+  more: Integer('How many more there are.', 0, 2 ** 32),
+});
+const ErasedUsers = Type.Object(
+  {
+    users: Type.Array(Type.Object({ account: Integer('Account id.'), user: Integer('User id.') }), {
+      description: 'All of them, of the last 400 days.',
+    }),
+  },
+  { title: 'ErasedUsers' },
+);
 
 /** Enough for each user with a few addresses; with many, a node splits them. */
 const holdingsBodyLimit = 512 * 1024;
@@ -452,5 +498,27 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
       if (ended === undefined) await takeEndOrder(ctx, actorOf(request), request.node, order);
       else await reportEnded(ctx.db, actorOf(request), request.node, order, ended);
     },
+  });
+  route('POST /node/exit-uses', {
+    bodyLimit: usesBodyLimit,
+    id: 'answer_exit_uses',
+    summary: 'Answer who used an exit around a time',
+    body: ExitUses,
+    statuses: {
+      404: 'No question of this id waits for this node: it is over, or was answered.',
+      429: tooOften,
+    },
+    handle: async (request) => {
+      const { question, ...answer } = request.body;
+      await answerUseQuestion(ctx, actorOf(request), request.node, question, answer);
+    },
+  });
+
+  route('GET /node/erased-users', {
+    id: 'erased_users',
+    summary: 'Of which users the node keeps nothing: they were erased',
+    answer: ErasedUsers,
+    statuses: { 429: tooOften },
+    handle: async () => ({ users: await erasedUsers(ctx.db) }),
   });
 }

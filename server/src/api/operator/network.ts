@@ -86,6 +86,7 @@ const Status = Named('NetworkStatus', {
     fault: orNull(Type.String(), 'Why changes are refused; null when all is well.'),
   }),
   operator: Type.String({ description: 'Who asks: the holder of the operator token.' }),
+  may_find_connections: Type.Boolean({ description: 'Whether they may ask who used an exit.' }),
   accounts: Integer('How many there are.'),
   servers: Integer('How many there are.'),
   nodes: Strict({
@@ -149,6 +150,7 @@ export function networkRoutes(app: FastifyInstance, ctx: Context): void {
         ...status,
         exits,
         operator: request.operator.name,
+        may_find_connections: request.operator.may_find_connections === 1,
         geoip: ctx.geoip.files(),
         geofeed: geofeed === 'public' ? `${public_url}/geofeed.csv` : null,
         tls: ctx.certificate(),

@@ -28,13 +28,21 @@ const tokenFields = {
   last_used_at: Type.Union([Timestamp('Epoch seconds.'), Type.Null()], {
     description: 'Its last use, to the minute; null before the first.',
   }),
+  may_find_connections: Type.Boolean({
+    description: 'Whether its holder may ask who used an exit.',
+  }),
 };
 const Token = Named('OperatorToken', tokenFields);
 const CreatedToken = Named('CreatedOperatorToken', {
   ...tokenFields,
   admin_token: Type.String({ description: 'The token (ewo_…), shown only here.' }),
 });
-const NewToken = Named('NewOperatorToken', { name: Name('Who will hold it.') });
+const NewToken = Named('NewOperatorToken', {
+  name: Name('Who will hold it.'),
+  may_find_connections: Type.Optional(
+    Type.Boolean({ description: 'Whether they may ask who used an exit; not when left out.' }),
+  ),
+});
 
 const Query = Strict(
   listQuery(operatorTokenSorts, {
@@ -44,8 +52,9 @@ const Query = Strict(
   }),
 );
 
-function presentToken({ id, name, created_at, last_used_at }: Operator) {
-  return { id, name, created_at, last_used_at };
+function presentToken({ id, name, created_at, last_used_at, ...rights }: Operator) {
+  const may_find_connections = rights.may_find_connections === 1;
+  return { id, name, created_at, last_used_at, may_find_connections };
 }
 
 const TokenPath = Type.Object({ id: Digits('Id of the operator token.', 1) });
@@ -74,8 +83,9 @@ export function operatorTokenRoutes(app: FastifyInstance, ctx: Context): void {
     created: CreatedToken,
     errors: [409],
     handle: async (request) => {
+      const { name, may_find_connections } = request.body;
       const { token, text } = await operatorWrite(ctx, request, (tx) =>
-        createOperatorToken(tx, ctx.secrets, request.body.name),
+        createOperatorToken(tx, ctx.secrets, name, { may_find_connections }),
       );
       return created(`/admin/tokens/${token.id}`, { ...presentToken(token), admin_token: text });
     },

@@ -9,6 +9,7 @@ import { auditLogRoutes } from './audit.ts';
 import { addAdminChecks, operatorWrite } from './checks.ts';
 import { connectionRoutes } from './connections.ts';
 import { doctorRoutes } from './doctor.ts';
+import { exitUseRoutes } from './exit_uses.ts';
 import { explainRoutes } from './explain.ts';
 import { geoRoutes } from './geo.ts';
 import { heldUsageRoutes } from './held_usage.ts';
@@ -49,6 +50,7 @@ export function operatorRoutes(app: FastifyInstance, ctx: Context): void {
   heldUsageRoutes(app, ctx);
   explainRoutes(app, ctx);
   connectionRoutes(app, ctx);
+  exitUseRoutes(app, ctx);
   refusalRoutes(app, ctx);
   noticeRoutes(app, ctx);
   addressRoutes(app, ctx);

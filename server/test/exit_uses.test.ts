@@ -1,0 +1,188 @@
+// Uses of an exit around a time: nodes are asked, each question is audited with its reason, and
+// answers are stored nowhere. Users who were erased are named to nodes, also to late ones.
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Transaction } from '../src/db/database.ts';
+import { purgeErasedUsers } from '../src/nodes/nodes.ts';
+import { TestClient } from './client.ts';
+import { eachDatabase } from './databases.ts';
+import { startTestApp, type TestApp } from './harness.ts';
+import type { TestNode } from './node.ts';
+
+type Body = Record<string, unknown>;
+
+eachDatabase((database) => {
+  let t: TestApp;
+  let nodes: [TestNode, TestNode];
+  let asking: TestClient;
+  const ids = { acme: 0, alice: 0 };
+  let exitIp: string;
+
+  beforeAll(async () => {
+    t = await startTestApp(await database.url());
+    await t.server('fra1');
+    await t.server('ams1');
+    const acme = await t.account('acme', { servers: ['fra1'] });
+    const [alice] = await t.running.ctx.db.all<{ account_id: number; id: number }>(
+      'select account_id, id from users where account_id = $1',
+      [acme.account.id],
+    );
+    Object.assign(ids, { acme: acme.account.id, alice: alice?.id });
+    exitIp = (await t.operator.get('/servers/ams1')).body.exit_ips[0].ip;
+    nodes = [await t.node('fra1', 'fra1-a'), await t.node('ams1', 'ams1-a')];
+    for (const node of nodes) await node.start();
+    const token = (
+      await t.operator.post('/tokens', { name: 'abuse-desk', may_find_connections: true })
+    ).body.admin_token;
+    asking = new TestClient(`${t.running.admin_url}/admin`, { authorization: `Bearer ${token}` });
+  });
+  afterAll(async () => {
+    for (const node of nodes ?? []) node.stop();
+    await t?.stop();
+  });
+  // No node is lost meanwhile: that would end its stream.
+  beforeEach(async () => {
+    for (const node of nodes) await node.ack();
+  });
+
+  const questionsOf = (node: TestNode) => node.heard('exit_uses').filter(({ value }) => value);
+  const question = (change: Body = {}): Body => ({
+    ...{ exit_ip: exitIp, at: t.now() - 600, reason: 'report 4711', ...change },
+  });
+  const use = (change: Body = {}): Body => ({
+    ...{ service: 'proxy', account: ids.acme, user: ids.alice, address: '203.0.113.9' },
+    ...{ source_port: 50_001, exit_ports: { first: 40_211, last: 40_211 }, unknown: [] },
+    ...{ since: t.now() - 620, until: t.now() - 590, ...change },
+  });
+  const answer = (uses: Body[], change: Body = {}): Body => ({
+    ...{ mode: 'sources', kept_since: t.now() - 10 * 86_400, uses, more: 0, ...change },
+  });
+
+  /** Asks, and has the nodes answer what comes to them. */
+  async function ask(body: Body, answers: ReadonlyArray<Body | undefined>) {
+    const before = nodes.map((node) => questionsOf(node).length);
+    const answered = asking.post('/connections/find', body);
+    const heard: unknown[] = [];
+    for (const [index, node] of nodes.entries()) {
+      await node.until(() => questionsOf(node).length > (before[index] ?? 0));
+      const record = questionsOf(node).at(-1);
+      heard.push(record?.value);
+      const sent = await node.send('POST', '/exit-uses', {
+        ...{ question: record?.id, ...answers[index] },
+      });
+      expect(sent.status).toBe(204);
+    }
+    return { ...(await answered), heard };
+  }
+
+  test('all nodes are asked, and their answers are one list with names; it is stored nowhere', async () => {
+    const sent = question({ port: 40_211, destination: 'WWW.example.com:443' });
+    const maybe = { until: undefined, exit_ports: undefined, unknown: ['port'] };
+    const { status, body, heard } = await ask(sent, [
+      answer([use({ ...maybe, address: '2001:DB8::1' })], { more: 3 }),
+      answer([use(), use({ user: 999 }), use({ since: t.now() - 100, until: t.now() })]),
+    ]);
+    expect(status).toBe(200);
+    const wanted = {
+      ...{ exit_ip: exitIp, at: sent.at, margin_seconds: 60, port: 40_211 },
+      destination: { host: 'www.example.com', port: 443 },
+    };
+    expect(heard).toEqual([wanted, wanted]);
+    const who = { account: 'acme', user: 'alice', service: 'proxy', since: t.now() - 620 };
+    expect(body).toEqual({
+      uses: [
+        {
+          ...{ ...who, address: '203.0.113.9', source_port: 50_001, until: t.now() - 590 },
+          ...{ exit_ports: { first: 40_211, last: 40_211 }, unknown: [] },
+          ...{ server: 'ams1', node: 'ams1-a' },
+        },
+        {
+          ...{ ...who, address: '2001:db8::1', source_port: 50_001, until: null },
+          ...{ unknown: ['port'], server: 'fra1', node: 'fra1-a' },
+        },
+      ],
+      more: 3,
+      missing: [],
+    });
+    for (const table of ['use_questions', 'use_answers']) {
+      expect(await t.running.ctx.db.all(`select * from ${table}`)).toEqual([]);
+    }
+  });
+
+  test('the audit log has who asked what and why, and how many rows they saw, but no answer', async () => {
+    const { body } = await ask(question({ margin_seconds: 5 }), [answer([use()]), answer([])]);
+    expect(body.uses).toHaveLength(1);
+    const [record] = (await t.operator.get('/audit?limit=1')).body as unknown as Body[];
+    expect(record).toMatchObject({
+      actor: 'abuse-desk',
+      action: 'connections.find',
+      target: exitIp,
+    });
+    expect(record?.after).toEqual({
+      ...{ at: t.now() - 600, margin_seconds: 5, reason: 'report 4711', rows: 1, missing: 0 },
+    });
+    expect(JSON.stringify(record)).not.toMatch(/203\.0\.113\.9|alice|acme/);
+  });
+
+  test('nodes that cannot say are named, those of a server with the exit first', async () => {
+    const { body } = await ask(question(), [
+      answer([], { mode: 'off', kept_since: undefined }),
+      answer([], { kept_since: t.now() }),
+    ]);
+    expect(body.missing).toEqual([
+      { node: 'ams1-a', server: 'ams1', reason: 'not_logged', has_exit: true },
+      { node: 'fra1-a', server: 'fra1', reason: 'not_logged', has_exit: false },
+    ]);
+  });
+
+  test('a token without the right may not ask, and wrong input names its field', async () => {
+    const refused = await t.operator.post('/connections/find', question());
+    expect([refused.status, refused.body.code]).toEqual([403, 'flag_needed']);
+    expect((await t.operator.get('/status')).body.may_find_connections).toBe(false);
+    const tokens = (await t.operator.get('/tokens')).body as unknown as Body[];
+    expect(tokens.map(({ name, may_find_connections }) => [name, may_find_connections])).toEqual([
+      ['first', false],
+      ['abuse-desk', true],
+    ]);
+    for (const [change, field] of [
+      [{ exit_ip: '198.51.100' }, 'exit_ip'],
+      [{ at: t.now() + 86_400 }, 'at'],
+      [{ destination: 'www.example.com' }, 'destination'],
+      [{ destination: 'www.example.com:99999' }, 'destination'],
+      [{ port: 0 }, 'port'],
+      [{ margin_seconds: 86_400 }, 'margin_seconds'],
+      [{ reason: ' ' }, 'reason'],
+      [{ reason: undefined }, 'reason'],
+    ] as const) {
+      const { status, body } = await asking.post('/connections/find', question(change));
+      expect([status, body.field]).toEqual([400, field]);
+    }
+  });
+
+  test('more questions at once than eight are refused, and one that is over is not answered', async () => {
+    const { status } = await nodes[0].send('POST', '/exit-uses', { question: 1, ...answer([]) });
+    expect(status).toBe(404);
+    const row = (id: number) => ({ id: 900 + id, sealed: '', asked_at: t.now() });
+    await t.write((tx) => tx.insertMany('use_questions', [1, 2, 3, 4, 5, 6, 7, 8].map(row)));
+    const refused = await asking.post('/connections/find', question());
+    expect([refused.status, refused.body.code]).toEqual([429, 'rate_limited']);
+    await t.write((tx) => tx.run('delete from use_questions'));
+  });
+
+  test('users who were erased are named to nodes, and to those that come later', async () => {
+    const [node] = nodes;
+    const before = node.heard('erased_users').length;
+    const namedTo = async (one: TestNode) => (await one.send('GET', '/erased-users')).json();
+    expect(await namedTo(node)).toEqual({ users: [] });
+    await t.operator.post('/accounts/acme/users/alice/erase', {});
+    await node.until(() => node.heard('erased_users').length > before);
+    const erased = { users: [{ account: ids.acme, user: ids.alice }] };
+    expect(await namedTo(node)).toEqual(erased);
+    const late = await t.node('fra1', 'fra1-b');
+    expect(await namedTo(late)).toEqual(erased);
+    const age = (tx: Transaction) =>
+      tx.run('update erased_users set erased_at = $1', [t.now() - 400 * 86_400 - 1]);
+    await t.write(age);
+    await t.write((tx) => purgeErasedUsers(tx, 10));
+    expect(await t.running.ctx.db.all('select * from erased_users')).toEqual([]);
+  });
+});
