@@ -1,6 +1,5 @@
 // …/connections: who is connected now, of one account, and ending that; without the admin flag of
 // oneself alone.
-import { requireContractServer } from '../../contract_servers/contract_servers.ts';
 import { Named, Strict } from '../../http/fields.ts';
 import { endConnections, openConnections } from '../../nodes/nodes.ts';
 import { requireUserNamed } from '../../users/users.ts';
@@ -17,7 +16,7 @@ import {
   readFilters,
 } from '../connections.ts';
 import type { Mount } from './mount.ts';
-import { requireSelf, type Scope } from './scope.ts';
+import { requireFilterServer, requireSelf, type Scope } from './scope.ts';
 
 const Query = Strict(connectionFilters);
 const EndOrder = Named('AccountEndOrder', endFilters);
@@ -32,7 +31,9 @@ export function connectionRoutes({ ctx, audience, routesOf, write }: Mount): voi
     requireSelf(scope, user, 'name');
     const ofUser = user === undefined ? only_user : await requireUserNamed(db, account_id, user);
     const ofServer =
-      server === undefined ? undefined : await requireContractServer(db, account_id, server);
+      server === undefined
+        ? undefined
+        : await requireFilterServer(audience, db, account_id, server);
     return { account_id, user_id: ofUser?.id, server_id: ofServer?.id };
   };
 

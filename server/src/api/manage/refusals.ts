@@ -1,14 +1,13 @@
 // …/refusals: which connections of one account were refused lately; without the admin flag those
 // that name oneself.
 import { Type } from 'typebox';
-import { requireContractServer } from '../../contract_servers/contract_servers.ts';
 import { invalidField } from '../../errors.ts';
 import { OneOf, Strict } from '../../http/fields.ts';
 import { ownAddress } from '../../http/own_address.ts';
 import { requireUserNamed } from '../../users/users.ts';
 import { aboutRefusals, Refusal, refusalFilters, refusalPage } from '../refusals.ts';
 import type { Mount } from './mount.ts';
-import { requireSelf } from './scope.ts';
+import { requireFilterServer, requireSelf } from './scope.ts';
 
 const ofPeople = {
   own_address: Type.Optional(
@@ -44,7 +43,7 @@ export function refusalRoutes({ ctx, audience, routesOf }: Mount): void {
       const server_id =
         query.server === undefined
           ? undefined
-          : (await requireContractServer(db, account_id, query.server)).id;
+          : (await requireFilterServer(audience, db, account_id, query.server)).id;
       const isOwn = query.own_address === 'true';
       if (isOwn && query.address !== undefined) {
         throw invalidField('address', 'is not for own_address; send one of them.');

@@ -3,9 +3,11 @@ import type { FastifyRequest } from 'fastify';
 import { requireAccountNamed } from '../../accounts/accounts.ts';
 import type { AuthlistRules } from '../../authlist/authlist.ts';
 import type { Context } from '../../context.ts';
+import { requireContractServer } from '../../contract_servers/contract_servers.ts';
 import type { Reader, Transaction } from '../../db/database.ts';
 import { forbidden } from '../../errors.ts';
 import type { OverrideRules } from '../../overrides/overrides.ts';
+import { requireServer, type Server } from '../../servers/servers.ts';
 import type { Person } from '../../sign_in/sign_in.ts';
 import { operatorWrite } from '../operator/checks.ts';
 import type { operatorTags } from '../operator/route.ts';
@@ -149,3 +151,12 @@ export function requireSelf(
     { code: 'flag_needed', field: 'user' },
   );
 }
+
+/** The server that a filter names. Errors: 404; 403 for people when it is not on the contract. */
+export const requireFilterServer = (
+  { is_operator }: Audience,
+  db: Reader,
+  account_id: number,
+  name: string,
+): Promise<Server> =>
+  is_operator ? requireServer(db, name) : requireContractServer(db, account_id, name);
