@@ -1,5 +1,5 @@
 // The cost of a decision on a node: by address and by token, with 1,000 authlist entries and with
-// 1,000,000, side by side; and what it costs to count and time each.
+// 1,000,000, side by side; and what it costs to count and time each, and what limits of users add.
 //   node bench/decide.ts [--entries 1000000] [--rounds 7]
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { decide } from '../agent/src/policy/decide.ts';
@@ -7,6 +7,8 @@ import type { ProxyRequest, Rules } from '../agent/src/policy/decision.ts';
 import { DecisionTally } from '../agent/src/policy/decision_tally.ts';
 import { readCredentials } from '../agent/src/policy/identify.ts';
 import { Policy } from '../agent/src/policy/policy.ts';
+import type { UserLimits } from '../agent/src/policy/records.ts';
+import { UserCounts } from '../agent/src/user_counts.ts';
 import { sizesFrom } from './flags.ts';
 import { report } from './goals.ts';
 import { median } from './load.ts';
@@ -37,7 +39,7 @@ const address = (index: number) =>
     : `${11 + (index >> 24)}.${(index >> 16) & 255}.${(index >> 8) & 255}.${index & 255}`;
 
 /** A hundred entries for each account, a tenth of them its custom DNS. */
-function fill(entries: number): Policy {
+function fill(entries: number, limits?: UserLimits): Policy {
   const policy = new Policy();
   policy.heard_at = now;
   policy.apply({
@@ -58,7 +60,8 @@ function fill(entries: number): Policy {
       const contract = { name: `c${account}`, expiry, suspended: false, blocked: false };
       policy.apply({ kind: 'contract', account, value: { ...contract, port_scheme: 'default' } });
       const user = { name: 'alice', active: true, proxy: true, token_version: 1 };
-      policy.apply({ kind: 'user', account, id: 1, value: user });
+      const value = limits ? { ...user, limits } : user;
+      policy.apply({ kind: 'user', account, id: 1, value });
     }
     policy.apply({ kind: 'authlist', account, id, value: { ip: address(index), user: 1, expiry } });
     if (id % 10 === 0) {
@@ -74,10 +77,16 @@ type Ask = (index: number) => ProxyRequest & { header: string | undefined };
 const decisionCount = 20_000;
 
 /**
- * Nanoseconds for each decision, counted by `tally` as engines do. Every text is new to the
- * machine, as one from the network is.
+ * Nanoseconds for each decision, counted by `tally` and by `users` as engines do. Every text is new
+ * to the machine, as one from the network is.
  */
-function measure(policy: Policy, ask: Ask, count = decisionCount, tally?: DecisionTally): number {
+function measure(
+  policy: Policy,
+  ask: Ask,
+  count = decisionCount,
+  tally?: DecisionTally,
+  users?: UserCounts,
+): number {
   const requests = Array.from({ length: count }, (_, index) => ask(index));
   const before = performance.now();
   for (const request of requests) {
@@ -85,6 +94,12 @@ function measure(policy: Policy, ask: Ask, count = decisionCount, tally?: Decisi
     request.credentials = readCredentials(request.header);
     const decision = decide(policy, rules, request, now);
     if (decision.verdict !== 'allow') throw new Error('refused');
+    if (users?.isConcerned(request.source, decision.authority)) {
+      const { source } = request;
+      const reason = users.objectionTo(source, decision.authority, now, source);
+      if (reason) throw new Error(reason);
+      users.admit(source, source, decision.authority, now);
+    }
     if (!tally || start === undefined) continue;
     tally.noteTime((performance.now() - start) / 1000);
     tally.note(decision.authority.by);
@@ -172,4 +187,38 @@ report({
   unit: 'ns',
   peer: { name: 'not counted', value: median(bare) },
   goal: { atMost: maxRatio },
+});
+
+/** The most that limits of users may add to a decision about a user without any: a twentieth. */
+const maxRatioOfLimits = 1.05;
+const limits = { connections: 1_000_000, addresses: 1000, address_seconds: 60, until: expiry };
+const limited = fill(sizes[0], limits);
+const [without, unlimited, withLimits]: [number[], number[], number[]] = [[], [], []];
+// The difference is small beside the noise, so these rounds are more.
+for (let round = 0; round <= 5 * rounds; round++) {
+  const of = (policy: Policy, users?: UserCounts) =>
+    measure(policy, ask, decisionCount, new DecisionTally(), users);
+  const cost = [
+    of(few),
+    of(few, new UserCounts(() => few)),
+    of(limited, new UserCounts(() => limited)),
+  ] as const;
+  if (round === 0) continue;
+  without.push(cost[0]);
+  unlimited.push(cost[1]);
+  withLimits.push(cost[2]);
+}
+const notCounted = { name: 'not counted by user', value: median(without) };
+report({
+  work: 'a decision about a user without limits',
+  ours: median(unlimited),
+  unit: 'ns',
+  peer: notCounted,
+  goal: { atMost: maxRatioOfLimits },
+});
+report({
+  work: 'a decision about a user with limits on connections and addresses',
+  ours: median(withLimits),
+  unit: 'ns',
+  peer: notCounted,
 });

@@ -55,6 +55,12 @@ export class UserCounts {
     this.#policy = policy;
   }
 
+  /** Whether the connection has to be counted, or was: one look-up for all others. */
+  isConcerned(connection: string, authority: Authority): boolean {
+    if (this.#limitsOf(authority)) return true;
+    return this.#keyOf.size > 0 && this.#keyOf.has(connection);
+  }
+
   /**
    * Why one more connection would pass a limit of the user. `connection`: its name, if it is open.
    */

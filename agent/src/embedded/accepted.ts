@@ -61,10 +61,11 @@ export class Accepted {
     // It is already closed.
     if (ends === undefined || !this.#open.has(ends)) return undefined;
     const source = socket.remoteAddress ?? '';
-    const reason = this.#users.objectionTo(source, authority, now, ends);
+    const isConcerned = this.#users.isConcerned(ends, authority);
+    const reason = isConcerned && this.#users.objectionTo(source, authority, now, ends);
     if (reason) return reason;
     if (this.#admitted.admit(ends, source, authority) === 'refused') return 'too_many_connections';
-    this.#users.admit(ends, source, authority, now);
+    if (isConcerned) this.#users.admit(ends, source, authority, now);
     this.#waiting.delete(ends);
     return undefined;
   }

@@ -47,13 +47,14 @@ export class Census {
   /** The reason if it would be one too many by the last list. */
   admit(connection: string, source: string, authority: Authority, now: number): Reason | undefined {
     const { users } = this.#options;
-    const reason = users.objectionTo(source, authority, now, connection);
+    const isConcerned = users.isConcerned(connection, authority);
+    const reason = isConcerned && users.objectionTo(source, authority, now, connection);
     if (reason) return reason;
     const outcome = this.#counted.admit(connection, source, authority);
     if (outcome !== 'refused') this.#recent.add(connection);
     if (outcome !== 'admitted') void this.nextList();
     if (outcome === 'refused') return 'too_many_connections';
-    users.admit(connection, source, authority, now);
+    if (isConcerned) users.admit(connection, source, authority, now);
     return undefined;
   }
 
