@@ -21,6 +21,10 @@ export const measurements: Measurement[] = [
   { file: 'policy.ts', smoke: sizes('--entries 2000 --accounts 20 --rounds 1') },
   { file: 'decide.ts', smoke: sizes('--entries 2000 --rounds 1') },
   { file: 'follow.ts', smoke: sizes('--nodes 5 --servers 2 --per-second 20 --seconds 1') },
+  {
+    file: 'looks.ts',
+    smoke: sizes('--nodes 3 --groups 100 --connections 1000 --rounds 2 --seconds 1'),
+  },
   { file: 'effect.ts', smoke: sizes('--entries 1000 --changes 4') },
   { file: 'limit.ts', smoke: sizes('--rate 50 --limit 25 --times 1') },
   { file: 'vpn.ts', smoke: sizes('--sessions 20 --logins 20') },

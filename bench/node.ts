@@ -2,7 +2,7 @@
 // loopback.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -65,6 +65,15 @@ export class ControlPlane {
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
     return (text === '' ? undefined : JSON.parse(text)) as Body;
+  }
+
+  /** A read of an operator. Errors: when it is refused. */
+  async askOperator<Body>(path: string): Promise<Body> {
+    const token = readFileSync(join(this.#folder, 'admin-token'), 'utf8').trim();
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await fetch(`${this.served.admin_url}/admin${path}`, { headers });
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+    return (await response.json()) as Body;
   }
 
   async remove(): Promise<void> {

@@ -69,7 +69,8 @@ export class Watches {
       this.#wake = new AbortController();
       await this.#answerDue();
       const due = Math.min(...Array.from(this.#watches.values(), (watch) => watch.due));
-      await clock.sleep(due - clock.steady(), AbortSignal.any([signal, this.#wake.signal]));
+      const wait = Math.max(0, due - clock.steady());
+      await clock.sleep(wait, AbortSignal.any([signal, this.#wake.signal]));
       await clock.sleep(pauseSeconds, signal);
     }
   }

@@ -100,6 +100,8 @@ const maxWatches = { person: 8, operators: 64, all: 500 };
 const system: Actor = { kind: 'system', name: 'connections', address: '', request_id: '' };
 const contextOf = (watch_id: number, node_id: number) => `connections ${watch_id} ${node_id}`;
 const [compress, decompress] = [promisify(deflateRaw), promisify(inflateRaw)];
+/** Answers live for seconds. */
+const fast = { level: 1 };
 
 // ---- Looking ------------------------------------------------------------------------------
 
@@ -225,7 +227,7 @@ export async function reportConnections(
   const nodes = await store.nodesToAsk(db, { ...filter, node_id: filter.node_id ?? node.id });
   if (!nodes.some(({ id }) => id === node.id)) throw over;
   const genuine = await genuineGroups(db, node, filter, groups, clock.now());
-  const text = await compress(JSON.stringify({ groups: genuine, rest }));
+  const text = await compress(JSON.stringify({ groups: genuine, rest }), fast);
   const sealed = secrets.seal(text.toString('base64'), contextOf(watch_id, node.id));
   const isStored = await db.write(actor, (tx) =>
     store.putAnswer(tx, { watch_id, node_id: node.id, sealed }),
