@@ -159,6 +159,9 @@ export class SimulatedNode {
         if (record.kind === 'end_connections' && record.value) {
           void this.#endOrders.note(record.id, record.value);
         }
+        if (record.kind === 'exit_uses' && record.value) {
+          void isDone(this.#control.answerExitUses(record.id, { mode: 'off', uses: [], more: 0 }));
+        }
         if (isQuestion(record) && record.value) void this.#answer(record.id, record.value);
       }
       this.#options.heard?.(event.records, false);

@@ -1,12 +1,13 @@
 // The agent and the control plane, each the real one: a change is made through the API, and a node
 // does what it says.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Clock } from '../agent/src/clock.ts';
 import { readConfig } from '../agent/src/config.ts';
+import { connectionLogFolder } from '../agent/src/connection_log/connection_log.ts';
 import { joinNetwork, readIdentity } from '../agent/src/identity.ts';
 import { type EngineOptions, type Running, runAgent } from '../agent/src/main.ts';
 import { briskClock } from '../agent/test/brisk_clock.ts';
@@ -15,6 +16,7 @@ import { HastyClock } from '../agent/test/hasty_clock.ts';
 import { createInvite } from '../server/src/nodes/nodes.ts';
 import { requireServer } from '../server/src/servers/servers.ts';
 import type { BuiltAccount } from '../server/test/builders.ts';
+import { TestClient } from '../server/test/client.ts';
 import { startTestApp, type TestApp } from '../server/test/harness.ts';
 import { Relay } from '../server/test/relay.ts';
 import { until } from '../server/test/waiting.ts';
@@ -33,7 +35,10 @@ afterAll(async () => {
 });
 
 /** An account on a server of its own, and a machine that has joined as the server's node. */
-async function scene(clock: Clock = briskClock(() => t.now())) {
+async function scene(
+  clock: Clock = briskClock(() => t.now()),
+  settings: Record<string, string> = {},
+) {
   const server = `srv${++names}`;
   // An address can be listed once in the network.
   const own = [`198.18.${names}.1`, `198.18.${names}.2`, `198.18.${names}.3`] as const;
@@ -50,11 +55,13 @@ async function scene(clock: Clock = briskClock(() => t.now())) {
     EXITWARD_AGENT_STATE_DIR: state_dir,
     EXITWARD_AGENT_ENGINE: 'embedded',
     EXITWARD_AGENT_METRICS_LISTEN: 'off',
+    ...settings,
   });
   let engine: FakeEngine | undefined;
   let running: Running | undefined;
   const made = {
     server,
+    state_dir,
     account,
     own,
     relay,
@@ -308,4 +315,65 @@ test('a node is drained while it is away, reports how many connections are open,
   } finally {
     await node.stop();
   }
+});
+
+describe('who used an exit', () => {
+  // A question waits for those that were online a moment ago.
+  beforeEach(async () => {
+    const nodes = (await t.operator.get('/nodes')).body as unknown as Array<{ id: number }>;
+    for (const { id } of nodes) await t.operator.delete(`/nodes/${id}`);
+  });
+  const use = (node: { account: BuiltAccount }) => ({
+    ...{ service: 'proxy', account: node.account.account.id, user: 1, address: '203.0.113.9' },
+    ...{ source_port: 50_001, exit_ip: '198.51.100.77', since: t.now() - 20 },
+  });
+  let names = 0;
+  async function ask(question: object) {
+    const token = { name: `abuse-desk-${++names}`, may_find_connections: true };
+    const { admin_token } = (await t.operator.post('/tokens', token)).body;
+    const authorization = `Bearer ${admin_token}`;
+    const asking = new TestClient(`${t.running.admin_url}/admin`, { authorization });
+    const asked = { exit_ip: '198.51.100.77', at: t.now(), reason: 'report 4711', ...question };
+    return (await asking.post('/connections/find', asked)).body;
+  }
+
+  test('is answered by a node that keeps it: open and ended connections, with all that is known', async () => {
+    const settings = { EXITWARD_AGENT_CONNECTION_LOG: 'destinations' };
+    const node = await scene(undefined, settings);
+    await node.follow();
+    const to = { destination: 'www.example.com:443', dialled: '192.0.2.80' };
+    const port = (at: number) => ({ exit_ports: { first: at, last: at } });
+    const proxied = { ...use(node), ...to, ...port(40_211) };
+    const tunnel = { ...use(node), service: 'vpn-ikev2', address: '2001:db8::9' };
+    node.engine.ended = [{ ...proxied, until: t.now() - 10 }];
+    node.engine.underWay = [{ ...tunnel, source_port: undefined, key: 'tunnel-1' }];
+    const { uses, more, missing } = await ask({ port: 40_211, destination: to.destination });
+    const { account: _, user: __, exit_ip: ___, ...shown } = proxied;
+    const names = { account: node.account.account.name, user: 'alice' };
+    const { server } = node;
+    expect(uses).toEqual([
+      { ...shown, ...names, until: t.now() - 10, unknown: [], server, node: server },
+      {
+        ...{ ...names, service: 'vpn-ikev2', address: '2001:db8::9', since: tunnel.since },
+        ...{ until: null, unknown: ['port', 'destination'], server, node: server },
+      },
+    ]);
+    expect([more, missing.filter((one: { server: string }) => one.server === server)]).toEqual([
+      ...[0, []],
+    ]);
+    await node.stop();
+  });
+
+  test('is not known to a node without a log, which writes nothing', async () => {
+    const node = await scene();
+    await node.follow();
+    node.engine.ended = [{ ...use(node), until: t.now() }];
+    node.engine.underWay = [{ ...use(node), key: 'open-1' }];
+    const { uses, missing } = await ask({});
+    expect(uses).toEqual([]);
+    const reasons = missing.filter(({ server }: { server: string }) => server === node.server);
+    expect(reasons).toMatchObject([{ reason: 'not_logged' }]);
+    expect(existsSync(connectionLogFolder(node.state_dir))).toBe(false);
+    await node.stop();
+  });
 });

@@ -1,10 +1,10 @@
 // exitward connection …: who is connected now, ending that, and who used an exit.
 import { type Column, counted, type Shown } from '../../../kit/src/cli/output.ts';
-import { bytesInWords } from '../../../kit/src/cli/values.ts';
+import { bytesInWords, span } from '../../../kit/src/cli/values.ts';
 import { terminalWidth, wrapped } from '../../../kit/src/cli/wrapped.ts';
 import type { Row } from './columns.ts';
 import { nounOf } from './command.ts';
-import { lifetime, past, whole } from './values.ts';
+import { past, whole } from './values.ts';
 
 interface Sums {
   groups: number;
@@ -250,9 +250,9 @@ export const connectionNoun = nounOf(
         ['--destination <host:port>', 'what was reached through the exit', 'destination'],
         [
           '--margin <time>',
-          'how far from that time: 10s, 1h; 60s when omitted',
+          'how far from that time: 10s, 5min, 1h; 60s when omitted',
           'margin_seconds',
-          lifetime,
+          span,
         ],
       ],
       examples: [
