@@ -333,8 +333,8 @@ describe('who used an exit', () => {
     const { admin_token } = (await t.operator.post('/tokens', token)).body;
     const authorization = `Bearer ${admin_token}`;
     const asking = new TestClient(`${t.running.admin_url}/admin`, { authorization });
-    const asked = { exit_ip: '198.51.100.77', at: t.now(), reason: 'report 4711', ...question };
-    return (await asking.post('/connections/find', asked)).body;
+    const body = { exit_ip: '198.51.100.77', at: t.now(), reason: 'report 4711', ...question };
+    return (await asking.post('/connections/find', body)).body;
   }
 
   test('is answered by a node that keeps it: open and ended connections, with all that is known', async () => {
