@@ -91,6 +91,7 @@ describe('before joining', () => {
       new Set([
         ...[
           'node',
+          'connection_log',
           'rights',
           'squid',
           'programs',

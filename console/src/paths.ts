@@ -53,6 +53,7 @@ export const paths = {
     usage: '/operator/usage',
     connections: '/operator/connections',
     addresses: '/operator/addresses',
+    exit_uses: '/operator/exit-uses',
     test: '/operator/test',
     refusals: '/operator/refusals',
     audit: '/operator/audit',

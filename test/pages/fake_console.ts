@@ -58,7 +58,10 @@ export const isDrawn = (path: string) => !leftOut.includes(path);
 
 /** They are read on every page: by the frame around it, except where the page itself shows them. */
 const ofFrame = ['GET /console', 'GET /console/session', 'GET /admin/status'];
-const shownBy: Record<string, string> = { [paths.operator.control_plane]: 'GET /admin/status' };
+const shownBy: Record<string, string> = {
+  [paths.operator.control_plane]: 'GET /admin/status',
+  [paths.operator.exit_uses]: 'GET /admin/status',
+};
 
 /** The reads of this page. */
 const readsOf = (path: string) =>

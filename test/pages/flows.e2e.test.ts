@@ -124,6 +124,53 @@ describe('a flow of the console', () => {
     expect(t.takeFaults()).toEqual([]);
   });
 
+  test('who used an exit is asked by those who may; a use that may be another one says so', async () => {
+    const use = { account: 'acme', user: 'alice', address: '203.0.113.9', service: 'proxy' };
+    const times = { since: 1_795_701_700, until: null, server: 'fra1', node: 'fra1-a' };
+    const missing = { reason: 'not_logged', has_exit: true } as const;
+    let mayAsk = false;
+    t.fake.answer(({ name, example }) => {
+      if (name === 'GET /admin/status') {
+        return { body: { ...(example as object), may_find_connections: mayAsk } };
+      }
+      if (name !== 'POST /admin/connections/find') return undefined;
+      const uses = [
+        { ...use, ...times, exit_ports: { first: 40_211, last: 40_211 }, unknown: [] },
+        { ...use, ...times, user: 'bob', unknown: ['port'] },
+      ];
+      const others = ['fra1-b', 'ams1-a'].map((node) => ({
+        ...{ node, server: node.slice(0, 4), ...missing, has_exit: node === 'fra1-b' },
+      }));
+      return { body: { uses, more: 3, missing: others } };
+    });
+    const link = t.visit.page.getByRole('link', { name: 'Who used an exit' });
+    await t.load(paths.operator.exit_uses);
+    await t.visit.sees('Your operator token may not ask this');
+    expect(await link.count()).toBe(0);
+    mayAsk = true;
+    await t.load(paths.operator.exit_uses);
+    await link.waitFor();
+    await t.visit.field('Exit IP').fill('198.51.100.7');
+    await t.visit.field('Time').fill('2026-11-26 14:02');
+    await t.visit.field('Port at the exit (optional)').fill('40211');
+    await t.visit.field('Reason').fill('Report 4711');
+    await t.visit.button('Ask the nodes').click();
+    const table = t.visit.page.getByRole('table', { name: 'Uses of the exit' });
+    await table.getByRole('link', { name: 'bob' }).waitFor();
+    await t.visit.sees(/2 uses found\. 3 more uses not listed/);
+    await t.visit.sees('Can’t say: fra1-b (no log of that time).');
+    const local = await t.visit.page.evaluate("new Date('2026-11-26T14:02').getTime() / 1000");
+    const { body } = await t.fake.next(({ operation }) => operation.startsWith('POST '));
+    expect(body).toEqual({
+      ...{ exit_ip: '198.51.100.7', at: local, margin_seconds: 60, port: 40_211 },
+      reason: 'Report 4711',
+    });
+    // The answer is that to the form as it stands.
+    await t.visit.field('Exit IP').fill('198.51.100.8');
+    await table.waitFor({ state: 'detached' });
+    expect(t.takeFaults()).toEqual([]);
+  });
+
   test('servers that cannot be added to a new account leave its token in view, and another try', async () => {
     t.fake.answer('POST /admin/accounts/{account}/servers/add', { status: 409 });
     await t.open(paths.operator.accounts);

@@ -7,6 +7,7 @@ import type { FakeConsole } from './fake_console.ts';
 /** The text that is typed into fields, by their names; the others get what their types take. */
 const texts: Record<string, string> = {
   addresses: '203.0.113.9',
+  at: '2026-11-26 14:02',
   bases: '20000 proxy',
   expiry: '2029-01-01 10:00',
   limit_bytes: '5',

@@ -96,6 +96,7 @@ const pages: Record<string, Row> = {
     empty: 'No account lists',
     search: '?ip=203.0.113.7',
   },
+  '/operator/exit-uses': { heading: 'Who used an exit', sample: 'Ask the nodes' },
   '/operator/connections': { heading: 'Connected now', ...ofAccount.connections },
   '/operator/test': {
     heading: 'Connection test',

@@ -1,12 +1,14 @@
 // The machine as a node: has it joined, does its agent run, and does that have the rights it needs?
 import { readFileSync } from 'node:fs';
 import { fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
+import type { ConnectionLogState } from '../connection_log/connection_log.ts';
 import { installation } from '../installation.ts';
 import { otherEngine } from '../required_programs.ts';
 import type { NodeCheck, Subject } from './subject.ts';
 
 export const nodeChecks: NodeCheck[] = [
   { name: 'node', run: async (subject) => node(subject) },
+  { name: 'connection_log', run: async (subject) => connectionLog(subject) },
   { name: 'rights', run: async (subject) => rights(subject) },
 ];
 
@@ -34,6 +36,21 @@ function node({ identity, status, config }: Subject): Outcome[] {
     fault(`The agent says: ${message}`, `docs/faults.md explains the fault ${kind}`),
   );
   return [state, ...faults];
+}
+
+/** Personal data: it is not to be kept by accident. */
+function connectionLog({ config, status }: Subject): Outcome {
+  const { days, mode: setting } = config.connection_log;
+  const { mode, kept_since }: ConnectionLogState = status?.connection_log ?? { mode: setting };
+  const since = kept_since && new Date(kept_since * 1000).toISOString().slice(0, 10);
+  if (mode !== 'off') {
+    const what = mode === 'destinations' ? ', with their destinations,' : '';
+    return ok(
+      `This node keeps who used its exits${what} for ${days} days${since ? `; its files begin on ${since}` : ''}.`,
+    );
+  }
+  const rest = since ? ` any more; its files, from ${since} on, are removed as they age` : '';
+  return ok(`This node does not keep who used its exits${rest}.`);
 }
 
 interface Right {

@@ -3,13 +3,18 @@ import { bytes, clockTime, count } from '../format.ts';
 import { serviceName } from '../services.ts';
 import type { EndedConnections, EndTarget, OpenConnections } from './read.ts';
 
-type Missing = EndedConnections['missing'];
+interface Missing {
+  server: string;
+  node?: string;
+  reason: keyof typeof reasons;
+}
 
-const reasons: Record<Missing[number]['reason'], string> = {
+const reasons = {
   offline: 'offline',
   outdated: 'its agent is older than the server',
   no_answer: 'no answer',
   unfinished: 'it has not said how many',
+  not_logged: 'no log of that time',
 };
 
 const maxNames = 6;
@@ -18,7 +23,7 @@ const maxNames = 6;
  * "Not included: fra1-a, fra1-b (offline)." Account holders see the names of servers. Empty when
  * none is missing.
  */
-export function missingText(missing: Missing, lack = 'Not included'): string {
+export function missingText(missing: readonly Missing[], lack = 'Not included'): string {
   const byReason = Map.groupBy(missing, ({ reason }) => reason);
   const parts = Array.from(byReason, ([reason, nodes]) => {
     const names = [...new Set(nodes.map(({ server, node }) => node ?? `a node of ${server}`))];

@@ -12,7 +12,7 @@ import { NotFoundPage } from '../not_found.tsx';
 import { moved, nameIn, paths } from '../paths.ts';
 import '../style/operator.css';
 import { lazy } from '../ui/ui.ts';
-import { pages } from './pages.tsx';
+import { pages, placesFor } from './pages.tsx';
 
 const { operator } = paths;
 
@@ -29,11 +29,11 @@ export function OperatorConsole() {
     void follow('/admin/events', stop.signal);
     return () => stop.abort();
   }, []);
-  const [operator_name, setName] = useState('');
+  const [own, setOwn] = useState({ operator: '', may_find_connections: false });
   useEffect(() => {
     const stop = new AbortController();
     call('admin_get_status', {}, { signal: stop.signal }).then(
-      ({ operator }) => setName(operator),
+      setOwn,
       // The pages show the error.
       () => undefined,
     );
@@ -51,10 +51,10 @@ export function OperatorConsole() {
   return (
     <Frame
       isOfOperator
-      places={pages}
+      places={placesFor(own.may_find_connections)}
       who={
         <>
-          <strong>{operator_name || 'Operator'}</strong>
+          <strong>{own.operator || 'Operator'}</strong>
           <br />
           Operator of the network
           {facts.value?.audiences.account && (

@@ -6,6 +6,10 @@ import { OverviewPage } from './overview.tsx';
 
 const { operator } = paths;
 
+/** The pages that the menu offers with these rights; all of them have a route. */
+export const placesFor = (may_find_connections: boolean) =>
+  pages.filter(({ path }) => may_find_connections || path !== operator.exit_uses);
+
 export const pages: MenuPage[] = [
   { path: operator.overview, name: 'Overview', icon: 'overview', Page: OverviewPage },
   ...inSection<MenuPage>('Network', [
@@ -73,6 +77,13 @@ export const pages: MenuPage[] = [
       icon: 'close',
       words: 'denied rejected connections why 407 403',
       Page: lazy(() => import('./refusals.tsx').then((page) => page.RefusalsPage)),
+    },
+    {
+      path: operator.exit_uses,
+      name: 'Who used an exit',
+      icon: 'search',
+      words: 'abuse report connection log find user of exit ip',
+      Page: lazy(() => import('./exit_uses.tsx').then((page) => page.ExitUsesPage)),
     },
     {
       path: operator.audit,

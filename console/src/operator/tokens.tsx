@@ -7,7 +7,7 @@ import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
 import { FormDialog, MakerDialog, useDialog } from '../forms/form_dialog.tsx';
 import { NameField } from '../forms/name_field.tsx';
 import { RevokeBar } from '../tokens/revoke.tsx';
-import { Button, type Column, Page, ShownOnce, Table, textOf } from '../ui/ui.ts';
+import { Button, CheckField, type Column, Page, ShownOnce, Table, textOf } from '../ui/ui.ts';
 
 type Token = ResponseOf<'admin_list_tokens'>[number];
 
@@ -69,9 +69,9 @@ export function TokensPage() {
   );
 }
 
-const header = ['id', 'operator', 'created', 'last_used'];
-const cells = ({ id, name, created_at, last_used_at }: Token) => [
-  ...[id, name, timeText(created_at), timeText(last_used_at)],
+const header = ['id', 'operator', 'created', 'last_used', 'may_find_connections'];
+const cells = ({ id, name, created_at, last_used_at, may_find_connections }: Token) => [
+  ...[id, name, timeText(created_at), timeText(last_used_at), may_find_connections ? 'yes' : ''],
 ];
 
 const columns: Column<Token>[] = [
@@ -82,13 +82,24 @@ const columns: Column<Token>[] = [
     grows: true,
     cell: ({ name }) => <CutText of={name} />,
   },
+  {
+    heading: 'May ask who used an exit',
+    rank: 1,
+    fills: ({ may_find_connections }) => may_find_connections,
+    cell: ({ may_find_connections }) => (may_find_connections ? 'Yes' : ''),
+  },
   createdColumn,
   lastUsedColumn,
 ];
 
 function NewToken({ onClose }: { onClose: () => void }) {
   const make = (fields: FormData) =>
-    change('admin_create_token', { body: { name: textOf(fields, 'name') } });
+    change('admin_create_token', {
+      body: {
+        name: textOf(fields, 'name'),
+        ...(fields.has('may_find_connections') && { may_find_connections: true }),
+      },
+    });
   return (
     <MakerDialog
       title="New operator token"
@@ -106,6 +117,11 @@ function NewToken({ onClose }: { onClose: () => void }) {
       onClose={onClose}
     >
       <NameField label="Name" hint="The person’s name, as the audit log shows it." />
+      <CheckField
+        label="May ask who used an exit"
+        name="may_find_connections"
+        hint="From the nodes that keep a connection log. Each question is in the audit log."
+      />
     </MakerDialog>
   );
 }
