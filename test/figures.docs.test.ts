@@ -354,6 +354,9 @@ const limits: Record<string, readonly number[]> = {
     // The words of the list, and "other".
     (read('server/src/nodes/rejection_reasons.ts').match(/'\w+'/g)?.length ?? 0) - 1,
   ],
+  'ports that a client of the VPN has at its exit, while connections are logged': [
+    ...['portsInBlock', 'portBlocks'].map((name) => of('agent/src/vpn/port_blocks.ts', name)),
+  ],
   'refusals that a node holds until they are reported': [
     ...['all', 'unnamed', 'account', 'guesses'].map((name) =>
       of('agent/src/policy/refusals.ts', name),

@@ -1,5 +1,6 @@
 // A kernel of the VPN that is only numbers: it lets sessions pass, counts, and is lost with its
 // machine, as nftables would.
+import { isDeepStrictEqual } from 'node:util';
 import type {
   KernelCount,
   KernelSession,
@@ -9,6 +10,7 @@ import type {
 
 interface Kept extends KernelCount {
   exit_ip: string;
+  exit_ports: KernelSession['exit_ports'];
   is_open: boolean;
 }
 
@@ -32,14 +34,15 @@ export class FakeKernel implements KernelSessions {
     return this.#do(() => this.#isThere);
   }
 
-  open({ address, zone, exit_ip, note }: KernelSession): Promise<void> {
+  open({ address, zone, exit_ip, exit_ports, note }: KernelSession): Promise<void> {
     return this.#change(() => {
       const isZone = zone >= 1 && zone <= 65_535 && zone !== this.#zones.get(address);
       if (!isZone) throw new Error(`the zone ${zone} is none, or that of the session before`);
       this.#zones.set(address, zone);
       if (this.#entries.has(address)) throw new Error(`${address} is in use`);
       if (note.length > 120 || note.includes('"')) throw new Error(`${note} is no comment`);
-      this.#entries.set(address, { address, exit_ip, note, up: 0, down: 0, is_open: true });
+      const bytes = { up: 0, down: 0 };
+      this.#entries.set(address, { address, exit_ip, exit_ports, note, ...bytes, is_open: true });
     });
   }
 
@@ -54,7 +57,10 @@ export class FakeKernel implements KernelSessions {
 
   forget(sessions: readonly SessionFlows[]): Promise<void> {
     return this.#change(() => {
-      for (const { address } of sessions) {
+      for (const { address, exit_ports } of sessions) {
+        if (!isDeepStrictEqual(exit_ports, this.#entries.get(address)?.exit_ports)) {
+          throw new Error(`${address} has other ports`);
+        }
         if (!this.#entries.delete(address)) throw new Error(`${address} is not there`);
       }
     });

@@ -8,6 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { deepTest, drawn } from '../../test/deep_test.ts';
 import { tries } from '../../test/effort.ts';
+import type { FoundUse } from '../src/connection_log/find_uses.ts';
 import type { OpenConnection } from '../src/engine.ts';
 import type { Fault } from '../src/faults.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
@@ -33,7 +34,8 @@ const world = new VpnWorld();
 const key = createSigningKey('k1');
 const keys: NodeRecord = { kind: 'keys', value: [key.public] };
 
-beforeAll(() => world.start(2));
+// Logged, so that clients have ports of their own; other tests of tunnels are without.
+beforeAll(() => world.start(2, { EXITWARD_AGENT_CONNECTION_LOG: 'sources' }));
 afterAll(() => world.stop());
 
 /** Bytes billed since the last test, by account. */
@@ -108,6 +110,53 @@ test('a proxy access token opens vpn-ikev1, which sends passwords as they are', 
   const password = signToken(key, [1, 'k1', 1, 1, 1, Math.floor(now()) + 600]);
   await world.client(1).connect({ service: 'vpn-ikev1', password });
   expect(world.client(1).fetch({ down: 10 }).from).toBe(exits[0]);
+});
+
+const usesOf = (exit_port: number) => {
+  const when = { at: Math.floor(now()), margin_seconds: 60 };
+  const question = { exit_ip: exits[0], port: exit_port, ...when };
+  return world.node.ask<FoundUse[]>({ do: 'find', question });
+};
+
+async function connectBoth(): Promise<void> {
+  for (const account of [1, 2]) {
+    const login = { login: `alice@contract${account}`, password: passwordOf(account) };
+    await world.client(account).connect(login);
+  }
+}
+
+/** A port at the exit names its client, and nobody else. */
+async function expectOwnPorts(): Promise<void> {
+  for (const account of [1, 2]) {
+    for (const exit_port of world.client(account).exitPorts()) {
+      await until(async () => (await usesOf(exit_port)).some((use) => use.until === undefined));
+      const uses = await usesOf(exit_port);
+      const { first = 0, last = 0 } = uses[0]?.exit_ports ?? {};
+      expect(last - first, `${exit_port}`).toBe(1007);
+      const expected = { account, address: `198.18.${account}.2`, unknown: [] };
+      for (const use of uses) expect(use).toMatchObject(expected);
+    }
+  }
+}
+
+test('each client of an exit leaves by ports of its own, which name it in the connection log', async () => {
+  await connectBoth();
+  await expectOwnPorts();
+});
+
+deepTest('clients keep their ports when the agent dies and comes back', async () => {
+  await connectBoth();
+  const portsOf = async (account: number) => {
+    const [exit_port = 0] = world.client(account).exitPorts();
+    await until(async () => (await usesOf(exit_port)).some((use) => use.until === undefined));
+    return (await usesOf(exit_port)).find((use) => use.until === undefined)?.exit_ports;
+  };
+  const before = [await portsOf(1), await portsOf(2)];
+  await world.node.kill();
+  await world.startNode();
+  await until(async () => (await tunnels()) === 2);
+  await expectOwnPorts();
+  expect([await portsOf(1), await portsOf(2)]).toEqual(before);
 });
 
 const old = Math.floor(now() / 60) - 1;

@@ -37,6 +37,14 @@ const renewedAfter = (seconds: number) => ({ rekey_time: `${seconds}s`, rand_tim
 const endlessIke = { over_time: '1h' };
 const endlessEsp = { life_time: '2h' };
 
+/** Prints the port from which the origin received a datagram. */
+const datagramProgram = `
+  const socket = require('node:dgram').createSocket('udp4');
+  socket.on('message', (text) => { console.log(String(text)); process.exit(); });
+  socket.send('?', ${port}, '${origin}');
+  setInterval(() => socket.send('?', ${port}, '${origin}'), 500);
+`;
+
 /** The user whose tunnel is up, and its address inside. Errors: it was refused. */
 export interface Tunnel {
   address: string;
@@ -281,6 +289,16 @@ export class VpnClient {
     );
     const [from = '', size] = out.split(' ');
     return { from, down: Number(size) };
+  }
+
+  /** The ports at the exit from which a connection and a datagram left. */
+  exitPorts(): number[] {
+    const quiet = ['-sS', '--noproxy', '*', '--max-time', '10', '-o', '/dev/null'];
+    const url = `http://${origin}:${port}/`;
+    return [
+      ['curl', ...quiet, '-w', '%header{x-port}', url],
+      [process.execPath, '-e', datagramProgram],
+    ].map((command) => Number(this.#world.run(this.#name, ...command)));
   }
 
   /** Bytes of IP packets that its tunnel sent and received, as its charon reports them. */

@@ -7,6 +7,8 @@ import { createInterface } from 'node:readline';
 import pino from 'pino';
 import { systemClock } from '../src/clock.ts';
 import { readConfig } from '../src/config.ts';
+import { ConnectionLog, connectionLogFolder } from '../src/connection_log/connection_log.ts';
+import type { UseQuestion } from '../src/connection_log/find_uses.ts';
 import type { Engine } from '../src/engine.ts';
 import { VpnHealth } from '../src/health/vpn_health.ts';
 import { loginOf } from '../src/link/questions.ts';
@@ -20,7 +22,7 @@ export type Question =
   | { do: 'replace' | 'apply'; records: NodeRecord[]; revision: number }
   | { do: 'tick' | 'faults' | 'counts' | 'connections' | 'refusals' | 'health' }
   | { do: 'end'; order: EndOrder }
-  | { do: 'tick' | 'faults' | 'counts' | 'connections' | 'health' }
+  | { do: 'find'; question: UseQuestion }
   | { do: 'explain'; service: 'vpn-ikev2' | 'vpn-ikev1'; login: string; exit_ip: string }
   | { do: 'stop'; leave_running: boolean };
 
@@ -39,6 +41,9 @@ const engine: Engine = await startEngine({
   unstored: store.unstored,
 });
 const journal = await Journal.open(join(state_dir, 'usage'), { log });
+const connectionLog = new ConnectionLog({
+  ...{ dir: connectionLogFolder(state_dir), settings: config.connection_log, engine, clock, log },
+});
 const health = new VpnHealth({ offer: () => engine.vpn?.(), clock, log });
 const meter = new Meter({ engine, journal, clock, log, poll_seconds: 1 });
 
@@ -70,6 +75,8 @@ async function answer(question: Question): Promise<unknown> {
       return engine.takeRefusals();
     case 'end':
       return engine.end(question.order);
+    case 'find':
+      return (await connectionLog.find(question.question)).uses;
     case 'health':
       await health.check(new AbortController().signal);
       return { ...health.report(), faults: health.faults() };

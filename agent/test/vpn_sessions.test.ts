@@ -96,7 +96,8 @@ class Life {
 
   #options() {
     const clock = { now: () => this.#now, steady: () => this.#now, sleep: settled };
-    return { pool, kernel: this.#kernel, rules, policy: () => this.#policy, clock };
+    const ownPorts = () => ({ first: 32_768, last: 60_999 });
+    return { pool, kernel: this.#kernel, rules, policy: () => this.#policy, clock, ownPorts };
   }
 
   async step(): Promise<void> {
@@ -341,6 +342,10 @@ class Life {
   #check(): void {
     if (this.fault) throw this.fault;
     for (const connection of this.#billed.keys()) this.#checkBilled(connection);
+    const ports = Array.from(this.#kernel.kept.values(), ({ exit_ports }) => exit_ports?.first);
+    if (ports.includes(undefined) || new Set(ports).size < ports.length) {
+      expect.fail(`clients share ports: ${ports}`);
+    }
   }
 
   #checkBilled(connection: string): void {

@@ -25,10 +25,14 @@ const originProgram = `
     request.on('data', (bytes) => { up += bytes.length; });
     request.on('end', () => {
       response.setHeader('x-from', request.socket.remoteAddress);
+      response.setHeader('x-port', request.socket.remotePort);
       response.setHeader('x-up', up);
       response.end(Buffer.alloc(size, 120));
     });
   }).listen(${port}, '0.0.0.0', () => console.log('ready'));
+  const udp = require('node:dgram').createSocket('udp4');
+  udp.on('message', (_, from) => udp.send(String(from.port), from.port, from.address));
+  udp.bind(${port}, '${origin}');
 `;
 
 export class VpnWorld {
@@ -38,9 +42,12 @@ export class VpnWorld {
   readonly #children = new Set<ChildProcess>();
   readonly #clients: VpnClient[] = [];
   #node: NodeProcess | undefined;
+  #settings: Record<string, string> = {};
   #revision = 1;
 
-  async start(clients: number): Promise<void> {
+  /** `settings`: of the node, whenever it starts. */
+  async start(clients: number, settings: Record<string, string> = {}): Promise<void> {
+    this.#settings = settings;
     const clientNames = Array.from({ length: clients }, (_, index) => `client${index + 1}`);
     this.#make([...names, ...clientNames]);
     this.#link('node', 'beyond', [...exits], [origin, privateIp]);
@@ -94,6 +101,7 @@ export class VpnWorld {
         EXITWARD_AGENT_VPN_IPSEC: ipsec,
         EXITWARD_AGENT_TLS_CERT: join(this.dir, 'node.crt'),
         EXITWARD_AGENT_TLS_KEY: join(this.dir, 'node.key'),
+        ...this.#settings,
         ...settings,
       },
     );

@@ -9,13 +9,14 @@ import { isWanted } from '../connection_groups.ts';
 import type { Finished, OpenConnection, Poll, Stored, Traffic } from '../engine.ts';
 import type { OpenUse } from '../exit_use.ts';
 import { revocationOf } from '../policy/decide.ts';
-import type { Allowed, Authority, Rules } from '../policy/decision.ts';
+import type { Allowed, Authority, PortRange, Rules } from '../policy/decision.ts';
 import type { Reason } from '../policy/denials.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { EndOrder } from '../policy/records.ts';
 import { type Revoked, Sessions } from '../policy/sessions.ts';
 import type { UserCounts } from '../user_counts.ts';
 import { type AddressRange, addressAt } from './pool.ts';
+import { chooseBlock } from './port_blocks.ts';
 import type { LoginAttempt } from './radius_server.ts';
 
 /** Identifies a session's flows. */
@@ -27,6 +28,8 @@ export interface SessionFlows {
    * not have. 0: an older agent opened the session.
    */
   zone: number;
+  /** The ports at the exit from which they leave. Undefined: those that the kernel chooses. */
+  exit_ports?: PortRange | undefined;
 }
 
 /** A session as the kernel gets it. */
@@ -71,6 +74,11 @@ export interface VpnSessionsOptions {
   clock: Clock;
   /** Counts the sessions of users with limits. */
   users?: UserCounts;
+  /**
+   * With it, clients have ports of their own at their exit. Returns the ports of the machine's own
+   * connections, which are the last ones to be given.
+   */
+  ownPorts?: (() => PortRange) | undefined;
 }
 
 export type VpnAuthority = Extract<Authority, { by: 'token' | 'vpn' }>;
@@ -139,6 +147,8 @@ export class VpnSessions {
   #next: number;
   /** The zone of the last session; the next one has the following. */
   #zone = randomInt(largestZone);
+  /** The ports of the last session that has some. */
+  #lastPorts: PortRange | undefined;
   #isShut = false;
 
   constructor(options: VpnSessionsOptions) {
@@ -181,10 +191,10 @@ export class VpnSessions {
 
   /** The same for the connection log. */
   *uses(): Generator<OpenUse> {
-    for (const { connection, address: inside, is_open, authority, since } of this.all) {
+    for (const { connection, address: inside, is_open, authority, since, exit_ports } of this.all) {
       const { ends } = this.#tunnels?.get(inside) ?? {};
       const { account, user } = authority;
-      if (is_open && ends) yield { key: connection, ...ends, account, user, since };
+      if (is_open && ends) yield { key: connection, ...ends, exit_ports, account, user, since };
     }
   }
 
@@ -237,7 +247,8 @@ export class VpnSessions {
       const connection = `${prefix}${randomBytes(8).toString('hex')}`;
       const since = Math.floor(clock.now());
       this.#zone = (this.#zone % largestZone) + 1;
-      const flows = { address, zone: this.#zone };
+      const exit_ports = this.#choosePorts(exit_ip);
+      const flows = { address, zone: this.#zone, ...(exit_ports && { exit_ports }) };
       const counted = { up: 0, down: 0, last_byte_at: since };
       const names = { connection, ...flows, authority, since };
       const ends = { service, exit_ip, address: source };
@@ -450,6 +461,19 @@ export class VpnSessions {
     }
     return undefined;
   }
+
+  /** Sessions of an earlier agent have their ports at each exit, until a look says at which. */
+  #choosePorts(exit_ip: string): PortRange | undefined {
+    const ownPorts = this.#options.ownPorts?.();
+    if (!ownPorts) return undefined;
+    const inUse: PortRange[] = [];
+    for (const { address, exit_ports, ends } of this.all) {
+      const exit = (this.#tunnels?.get(address)?.ends ?? ends)?.exit_ip ?? exit_ip;
+      if (exit_ports && exit === exit_ip) inUse.push(exit_ports);
+    }
+    this.#lastPorts = chooseBlock(inUse, ownPorts, this.#lastPorts);
+    return this.#lastPorts;
+  }
 }
 
 function namesOf(cursor: unknown): ReadonlySet<string> {
@@ -458,10 +482,12 @@ function namesOf(cursor: unknown): ReadonlySet<string> {
 }
 
 /** Everything that another agent needs to know of it, in at most 120 characters. */
-function noteOf({ connection, zone, since, authority }: VpnSession): string {
+function noteOf({ connection, zone, since, authority, exit_ports }: VpnSession): string {
   const { by, account, user, token_version, expiry } = authority;
   const key = by === 'token' ? authority.kid : `-${authority.generation}`;
-  return [connection, since, account, user, token_version, expiry ?? '-', key, zone].join(' ');
+  const ports = exit_ports ? [exit_ports.first, exit_ports.last] : [];
+  const claims = [account, user, token_version, expiry ?? '-', key];
+  return [connection, since, ...claims, zone, ...ports].join(' ');
 }
 
 function readNote({ address, note }: KernelCount): VpnSession | undefined {
@@ -474,10 +500,11 @@ function readNote({ address, note }: KernelCount): VpnSession | undefined {
     expiry = '-',
     key = '',
     flows = '0',
+    ...ports
   ] = note.split(' ');
-  const numbers = [since, account, user, token_version, flows].map(Number);
+  const numbers = [since, account, user, token_version, flows, ...ports].map(Number);
   if (!connection.startsWith(prefix) || !numbers.every(Number.isSafeInteger)) return undefined;
-  const [at = 0, account_id = 0, user_id = 0, version = 0, zone = 0] = numbers;
+  const [at = 0, account_id = 0, user_id = 0, version = 0, zone = 0, first, last] = numbers;
   const claims = { account: account_id, user: user_id, token_version: version };
   const authority: VpnAuthority = key.startsWith('-')
     ? {
@@ -486,5 +513,7 @@ function readNote({ address, note }: KernelCount): VpnSession | undefined {
       }
     : { by: 'token', ...claims, expiry: Number(expiry), kid: key };
   const counted = { up: 0, down: 0, last_byte_at: at };
-  return { connection, address, zone, authority, since: at, is_open: false, counted };
+  const exit_ports = first && last ? { exit_ports: { first, last } } : {};
+  const flowsOf = { address, zone, ...exit_ports };
+  return { connection, ...flowsOf, authority, since: at, is_open: false, counted };
 }

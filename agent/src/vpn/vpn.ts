@@ -13,6 +13,7 @@ import type { Explanation, OpenConnection, Poll, Stored, VpnOffer } from '../eng
 import type { OpenUse } from '../exit_use.ts';
 import type { Fault } from '../faults.ts';
 import { nft } from '../firewall.ts';
+import { readOutgoingPorts } from '../outgoing_ports.ts';
 import { within } from '../policy/decide.ts';
 import type { Authority, Rules, VpnLogin } from '../policy/decision.ts';
 import { type DecisionCounts, DecisionTally } from '../policy/decision_tally.ts';
@@ -357,6 +358,7 @@ export class Vpn {
       policy: () => this.#replica.policy,
       clock,
       users: this.#users,
+      ownPorts: config.connection_log.mode === 'off' ? undefined : readOutgoingPorts,
     });
     await sessions.recover();
     return sessions;

@@ -16,7 +16,7 @@
 //   only to L2TP.
 // - output: the machine itself sends only errors into the tunnels, and L2TP only through IPsec.
 // - departure: does it leave the machine? Other firewalls have seen it by then.
-// - postrouting: the exit of a client.
+// - postrouting: the exit of a client, and its ports there if it has some of its own.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Network } from '../../../kit/src/address.ts';
@@ -37,6 +37,8 @@ const segment = 1316;
 const chains = 'prerouting forward input output departure postrouting from_client to_client'.split(
   ' ',
 );
+/** The protocols whose flows have ports. */
+const withPorts = '{ tcp, udp, udplite, dccp, sctp }';
 /** Errors that report a path as too narrow, too long, or refused. */
 const errors = 'destination-unreachable, time-exceeded, parameter-problem';
 
@@ -106,6 +108,7 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     ),
     `  set refused4 { type ipv4_addr; flags interval; elements = { ${refusedIpv4.join(', ')} } }`,
     '  map exit { type ipv4_addr : ipv4_addr; }',
+    '  map ports { type ipv4_addr : interval ipv4_addr . inet_service; }',
     '  map zone { typeof ip saddr : ct zone; }',
     '  set current { typeof ip daddr . ct zone; }',
     ...chains.map((chain) => `  chain ${chain} { }`),
@@ -196,6 +199,7 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     // Ahead of other programs' rules, of which the first that translates a flow counts: MASQUERADE
     // for all that leaves, as Docker and VPN scripts add it, would move clients from their exit.
     '    type nat hook postrouting priority srcnat - 1; policy accept;',
+    `    meta l4proto ${withPorts} snat ip addr . port to ip saddr map @ports`,
     '    snat ip to ip saddr map @exit',
     '  }',
     '}',
@@ -210,12 +214,16 @@ export async function flowBytes(): Promise<FlowBytes> {
 }
 
 /** Adds a session to the table, for `nft -f`. */
-export function openingLines({ address, zone, exit_ip, note }: KernelSession): string {
+export function openingLines(session: KernelSession): string {
+  const { address, zone, exit_ip, exit_ports, note } = session;
   const add = (name: string, element: string) => `create element ${table} ${name} { ${element} }\n`;
   return [
     add('up', `${address} comment "${note}"`),
     add('down', address),
     add('exit', `${address} : ${exit_ip}`),
+    ...(exit_ports
+      ? [add('ports', `${address} : ${exit_ip} . ${exit_ports.first}-${exit_ports.last}`)]
+      : []),
     add('zone', `${address} : ${zone}`),
     add('current', `${address} . ${zone}`),
     add('open', address),
@@ -225,15 +233,17 @@ export function openingLines({ address, zone, exit_ip, note }: KernelSession): s
 /** Removes closed sessions from the table, for `nft -f`. */
 export function forgettingLines(sessions: readonly SessionFlows[]): string {
   const remove = (name: string, elements: string[]) =>
-    `delete element ${table} ${name} { ${elements.join(', ')} }\n`;
-  const addresses = sessions.map(({ address }) => address);
+    elements.length > 0 ? `delete element ${table} ${name} { ${elements.join(', ')} }\n` : '';
+  const addressesOf = (some: readonly SessionFlows[]) => some.map(({ address }) => address);
   // An older agent gave its sessions none.
   const zoned = sessions.filter(({ zone }) => zone !== 0);
   const pairs = (separator: string) =>
     zoned.map(({ address, zone }) => `${address} ${separator} ${zone}`);
   return [
-    ...['up', 'down', 'exit'].map((name) => remove(name, addresses)),
-    ...(zoned.length > 0 ? [remove('zone', pairs(':')), remove('current', pairs('.'))] : []),
+    ...['up', 'down', 'exit'].map((name) => remove(name, addressesOf(sessions))),
+    remove('ports', addressesOf(sessions.filter(({ exit_ports }) => exit_ports))),
+    remove('zone', pairs(':')),
+    remove('current', pairs('.')),
   ].join('');
 }
 
