@@ -11,7 +11,7 @@ import { deepTest } from './deep_test.ts';
 import { effort, tries } from './effort.ts';
 import { newSeed } from './seed.ts';
 import type { Life } from './simulation/lives.ts';
-import type { VpnConduct } from './simulation/vpn.ts';
+import type { Conduct } from './simulation/vpn.ts';
 
 const simulations = tries(2000, { setting: 'EXITWARD_TEST_SIMULATIONS' });
 /** Replays one life. */
@@ -35,6 +35,8 @@ const wanted = [
   ...['old_token_version', 'inactive_user', 'no_proxy_flag', 'server_not_on_contract', 'not_ready'],
   ...['login-allow', 'login-challenge', 'tunnel-ended'],
   ...['active', 'pending', 'expiring', 'expired', 'still-open'],
+  // Looks at the open connections.
+  ...['look', 'look-groups', 'look-missing'],
 ];
 
 /** Lives that were once wrong, or taken for it by what the watch of the simulation did not know. */
@@ -52,8 +54,8 @@ let all: Promise<Life[]> | undefined;
 const program = fileURLToPath(new URL('simulation/lives.ts', import.meta.url));
 
 /** The lives of these seeds, in a process of their own. Errors: what went wrong in one of them. */
-async function live(of: readonly number[], core = 0, vpn: VpnConduct = 'sound'): Promise<Life[]> {
-  const child = fork(program, [vpn, ...of.map(String)], {
+async function live(of: readonly number[], core = 0, conduct: Conduct = 'sound'): Promise<Life[]> {
+  const child = fork(program, [conduct, ...of.map(String)], {
     stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     env: { ...process.env, ...bareEnvironment },
   });
@@ -91,7 +93,7 @@ async function liveAll(): Promise<Life[]> {
 
 describe('the simulated network', { timeout: 3_600_000 }, () => {
   test('the same seed gives the same life, to the last event', async () => {
-    // One of five has a VPN.
+    // One of five has a VPN, and people who look at the open connections.
     const few = seeds.slice(0, 5);
     const again = await live(few);
     expect(again).toEqual(await livesOf(few));
@@ -102,10 +104,11 @@ describe('the simulated network', { timeout: 3_600_000 }, () => {
     expect(await livesOf([seed])).toHaveLength(1);
   });
 
-  deepTest.each<[string, VpnConduct, RegExp]>([
+  deepTest.each<[string, Conduct, RegExp]>([
     ['keeps tunnels that may no longer be', 'keeps-tunnels', /is open, and should not be/],
     ['tells bytes of tunnels again', 'tells-again', /counted \d+, transferred \d+/],
-  ])('a VPN that %s is found', async (_, conduct, says) => {
+    ['repeats an earlier answer to a look', 'repeats-answers', /a look at .* shows/],
+  ])('a node that %s is found', async (_, conduct, says) => {
     const faulty = live([5, 10, 15, 20, 25, 30, 35, 40], 0, conduct);
     await expect(faulty).rejects.toThrow(says);
   });

@@ -3,6 +3,8 @@
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
+import type { LargestGroups } from '../../agent/src/connection_groups.ts';
+import type { OpenConnection } from '../../agent/src/engine.ts';
 import type { Position } from '../../agent/src/policy/records.ts';
 import type { Batch } from '../../agent/src/usage/journal_state.ts';
 import type { Clock } from '../../server/src/clock.ts';
@@ -21,6 +23,8 @@ import {
   authenticateNode,
   createInvite,
   joinNode,
+  openConnections,
+  reportConnections,
   reportUsage,
 } from '../../server/src/nodes/nodes.ts';
 import { Snapshots } from '../../server/src/nodes/snapshot.ts';
@@ -117,6 +121,21 @@ export interface Counted {
   left_out: number;
 }
 
+/** Ids, and addresses. */
+export type LookFilter = Parameters<typeof openConnections>[1];
+
+/** A node's answer to a look that the database has, as its engine was when the answer was made. */
+export interface TakenAnswer {
+  /** The node's, and its server's. */
+  name: string;
+  server: string;
+  held: readonly OpenConnection[];
+  /** The accounts that were on the server before it was taken, and afterwards. */
+  served: ReadonlySet<number>;
+  /** Epoch seconds. */
+  at: number;
+}
+
 /** Processes die here, and the system under them does not: nothing has to be flushed. */
 const noPowerCut = async () => {};
 
@@ -139,7 +158,17 @@ export class Center implements Door {
   counted = new Map<string, Counted>();
   /** All batches that a database ever counted. */
   readonly everCounted = new Map<string, Counted>();
-  #backup: { file: string; counted: Map<string, Counted> } | undefined;
+  /** Answers to looks by watch and node, as far as the database knows them. */
+  #answers = new Map<number, Map<number, TakenAnswer>>();
+  /** Ends when all requests that take a thread beside this one are answered. */
+  working: Promise<unknown> = Promise.resolve();
+  #backup:
+    | {
+        file: string;
+        counted: Map<string, Counted>;
+        answers: Map<number, Map<number, TakenAnswer>>;
+      }
+    | undefined;
   #backups = 0;
 
   constructor(beginning: Beginning, dir: string, scheduler: Scheduler, trace: Trace) {
@@ -202,7 +231,10 @@ export class Center implements Door {
     this.#backups += 1;
     const file = join(dir, `backup-${this.#backups}.db`);
     await this.#ctx.db.backup(file);
-    this.#backup = { file, counted: new Map(this.counted) };
+    this.#backup = {
+      ...{ file, counted: new Map(this.counted) },
+      answers: structuredClone(this.#answers),
+    };
   }
 
   get hasBackup(): boolean {
@@ -214,6 +246,7 @@ export class Center implements Door {
     if (!this.#backup) return;
     await restoreSqlite(this.#file, this.#backup.file, this.#clock);
     this.counted = new Map(this.#backup.counted);
+    this.#answers = structuredClone(this.#backup.answers);
   }
 
   // ---- What nodes ask -----------------------------------------------------------------------
@@ -256,6 +289,78 @@ export class Center implements Door {
     if (outcome.counted) this.#noteCounted(node, batch, outcome.left_out);
     else this.#trace.note('duplicate', `${node.name} ${batch.seq}`);
     return outcome;
+  }
+
+  /** `held`: the connections that the engine had open when the answer was made. */
+  reportConnections(
+    token: string,
+    watch: number,
+    largest: LargestGroups,
+    held: readonly OpenConnection[],
+  ): Promise<void> {
+    const reporting = this.#takeConnections(token, watch, largest, held);
+    this.working = Promise.allSettled([this.working, reporting]);
+    return reporting;
+  }
+
+  async #takeConnections(
+    token: string,
+    watch: number,
+    largest: LargestGroups,
+    held: readonly OpenConnection[],
+  ): Promise<void> {
+    const { db, secrets, clock } = this.#ctx;
+    const node = await authenticateNode(db, secrets, token);
+    const before = await this.#servedBy(node.server_id);
+    await reportConnections({ db, secrets, clock }, actor, node, watch, largest);
+    const after = await this.#servedBy(node.server_id);
+    const answers = this.#answers.get(watch) ?? new Map<number, TakenAnswer>();
+    this.#answers.set(watch, answers);
+    answers.set(node.id, {
+      ...{ name: node.name, server: node.name.slice(0, 4), held, at: clock.now() },
+      served: new Set([...before].filter((account) => after.has(account))),
+    });
+  }
+
+  async #servedBy(server_id: number): Promise<Set<number>> {
+    const rows = await this.db.all<{ account_id: number }>(
+      'select account_id from contract_servers where server_id = $1',
+      [server_id],
+    );
+    return new Set(rows.map(({ account_id }) => account_id));
+  }
+
+  /** A look at the open connections: what it shows, and the answers that it can be made of. */
+  async look(filter: LookFilter) {
+    const { db, secrets } = this.#ctx;
+    // A look does not wait for answers: each time on this clock is much later.
+    let steady = 0;
+    const clock = {
+      now: () => this.#clock.now(),
+      steady: () => {
+        steady += 1000;
+        return steady;
+      },
+    };
+    const shown = await openConnections({ db, secrets, clock }, filter, undefined, {
+      maxRows: 1000,
+    });
+    const { account_id, user_id, address, exit_ip, server_id, node_id } = filter;
+    const key = JSON.stringify({ account_id, user_id, address, exit_ip, server_id, node_id });
+    const watch = await db.one<{ id: number }>(
+      'select id from connection_watches where filter = $1',
+      [key],
+    );
+    const { nodes } = this.#beginning;
+    const asked: string[] = [];
+    for (const node of nodes) {
+      if (node.server_id !== (server_id ?? node.server_id)) continue;
+      if (node.node_id !== (node_id ?? node.node_id)) continue;
+      const served = await this.#servedBy(node.server_id);
+      if (account_id === undefined || served.has(account_id)) asked.push(node.name);
+    }
+    const answers = [...(this.#answers.get(watch?.id ?? 0) ?? new Map()).values()];
+    return { shown, asked, answers: answers.filter(({ name }) => asked.includes(name)) };
   }
 
   #noteCounted(node: { id: number; server_id: number }, batch: Batch, left_out: number[]): void {

@@ -1,7 +1,7 @@
 // The engine of the simulation: evaluates by a real replica of the policy, and carries connections
 // that are only numbers.
 
-import type { Finished, Poll, Stored } from '../../agent/src/engine.ts';
+import type { Finished, OpenConnection, Poll, Stored } from '../../agent/src/engine.ts';
 import { decide } from '../../agent/src/policy/decide.ts';
 import type { Decision, ProxyRequest, Rules } from '../../agent/src/policy/decision.ts';
 import { decideLogin } from '../../agent/src/policy/logins.ts';
@@ -11,7 +11,7 @@ import { Replica } from '../../agent/src/store/replica.ts';
 import type { Attempt } from '../../agent/test/oracle.ts';
 import type { Random } from '../../server/test/random.ts';
 import type { Owner, Scheduler, Trace } from './scheduler.ts';
-import { SimulatedVpn, type VpnConduct } from './vpn.ts';
+import { type Conduct, SimulatedVpn } from './vpn.ts';
 
 /** A request to a proxy, or a login to the VPN. */
 export type Asked = ProxyRequest | Attempt;
@@ -36,7 +36,7 @@ export interface EngineOptions {
   random: Random;
   trace: Trace;
   /** None: it has no VPN. */
-  vpn: VpnConduct | undefined;
+  conduct: Conduct | undefined;
 }
 
 /** Where the meter goes on, with a VPN. */
@@ -53,6 +53,8 @@ export class SimulatedEngine {
   #replica: Replica | undefined;
   #sessions = new Sessions();
   readonly #exchanges = new Map<string, Exchange>();
+  /** The same as people see them. */
+  readonly #shown = new Map<string, OpenConnection>();
   #connections = 0;
   /**
    * Connections that are over, as a log on disk would list them; and the bytes that the meter got
@@ -68,7 +70,7 @@ export class SimulatedEngine {
 
   constructor(options: EngineOptions) {
     this.#options = options;
-    const { vpn: conduct } = options;
+    const { conduct } = options;
     if (conduct) this.#vpn = new SimulatedVpn({ ...options, conduct });
   }
 
@@ -108,6 +110,12 @@ export class SimulatedEngine {
       this.#add(this.lost, account, user, up + down - reported.up - reported.down);
     }
     this.#exchanges.clear();
+    this.#shown.clear();
+  }
+
+  /** Those of the proxies that are open now. */
+  connections(): OpenConnection[] {
+    return Array.from(this.#shown.values(), (connection) => ({ ...connection }));
   }
 
   // ---- What the agent asks ------------------------------------------------------------------
@@ -215,8 +223,14 @@ export class SimulatedEngine {
   open(request: ProxyRequest, verdict: Decision, connection = this.#newName()): void {
     if (verdict.verdict !== 'allow' || verdict.authority.by === 'probe') return;
     this.finish(connection);
-    const { account, user } = verdict.authority;
-    this.#sessions.open(connection, verdict.authority);
+    const { authority, exit_ip } = verdict;
+    const { account, user } = authority;
+    this.#sessions.open(connection, authority);
+    const now = this.#options.scheduler.now();
+    this.#shown.set(connection, {
+      ...{ service: 'proxy', authority, address: request.source, exit_ip },
+      ...{ since: now, last_byte_at: now, up: 0, down: 0 },
+    });
     this.#exchanges.set(connection, {
       asked: request,
       account,
@@ -233,6 +247,12 @@ export class SimulatedEngine {
       exchange.up += up;
       exchange.down += down;
     }
+    const shown = this.#shown.get(connection);
+    if (shown) {
+      shown.up += up;
+      shown.down += down;
+      shown.last_byte_at = this.#options.scheduler.now();
+    }
     const passed = exchange ?? this.#vpn?.transfer(connection, up, down);
     if (passed) this.#add(this.transferred, passed.account, passed.user, up + down);
   }
@@ -248,6 +268,7 @@ export class SimulatedEngine {
     const at = this.#options.scheduler.now();
     this.#exchanges.delete(connection);
     this.#sessions.close(connection);
+    this.#shown.delete(connection);
     this.#log.push({ connection, account, user, up, down, at, reported });
   }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { TestClock } from '../../server/test/harness.ts';
 import { begin } from './center.ts';
 import { Simulation } from './simulation.ts';
-import type { VpnConduct } from './vpn.ts';
+import type { Conduct } from './vpn.ts';
 
 /** One life, as it is sent. */
 export interface Life {
@@ -25,7 +25,7 @@ process.on('disconnect', () => process.exit());
 const beginning = await begin(join(dir, 'beginning'), new TestClock());
 const [, , conduct, ...seeds] = process.argv;
 for (const seed of seeds.map(Number)) {
-  const simulation = new Simulation(seed, beginning, join(dir, 'life'), conduct as VpnConduct);
+  const simulation = new Simulation(seed, beginning, join(dir, 'life'), conduct as Conduct);
   try {
     const { digest, counts } = await simulation.run();
     process.send?.({ seed, digest, counts: [...counts] } satisfies Life);

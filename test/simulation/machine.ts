@@ -13,8 +13,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import type { Stored } from '../../agent/src/engine.ts';
+import type { LargestGroups } from '../../agent/src/connection_groups.ts';
+import type { OpenConnection, Stored } from '../../agent/src/engine.ts';
 import { Link } from '../../agent/src/link/link.ts';
+import { Watches } from '../../agent/src/link/watches.ts';
 import type { Rules } from '../../agent/src/policy/decision.ts';
 import type { Position } from '../../agent/src/policy/records.ts';
 import { ChangesReader } from '../../agent/src/store/changes_file.ts';
@@ -28,7 +30,7 @@ import type { Joined } from './center.ts';
 import { SimulatedEngine } from './engine.ts';
 import { type Door, Line, Wire } from './network.ts';
 import { type Owner, type Scheduler, settled, type Trace } from './scheduler.ts';
-import type { VpnConduct } from './vpn.ts';
+import type { Conduct } from './vpn.ts';
 
 const log = pino({ level: 'silent' });
 
@@ -50,7 +52,8 @@ export interface MachineOptions {
   scheduler: Scheduler;
   random: Random;
   trace: Trace;
-  vpn: VpnConduct | undefined;
+  /** None: it has no VPN. */
+  conduct: Conduct | undefined;
   /** The agent said that this is applied. */
   onClaim: (machine: Machine) => void;
 }
@@ -74,7 +77,7 @@ export class Machine implements Owner {
   heard_at = 0;
 
   constructor(options: MachineOptions) {
-    const { joined, rules, scheduler, random, trace, vpn } = options;
+    const { joined, rules, scheduler, random, trace, conduct } = options;
     this.#options = options;
     this.joined = joined;
     this.name = joined.name;
@@ -88,7 +91,7 @@ export class Machine implements Owner {
       ...shared,
       dir: this.#policyDir,
       rules,
-      vpn,
+      conduct,
       random: random.fork(),
     });
   }
@@ -139,12 +142,36 @@ export class Machine implements Owner {
     const clock = scheduler.clockOf(this, isAlive);
     const control = agent.wire;
     const engine = this.#engineOf(agent);
+    const watches = new Watches({ ...this.#watched(control), clock, log });
     const parts = [
-      new Link({ store, engine, control, clock, log }),
+      new Link({ store, engine, control, clock, log, onRecord: (record) => watches.note(record) }),
+      watches,
       new Meter({ engine, journal, clock, log, poll_seconds }),
       new Sender({ journal, control, clock, log, report_seconds: 3 }),
     ];
     for (const part of parts) part.run(agent.stopping.signal).catch(onFault);
+  }
+
+  /** Shows the control plane what the engine has open. */
+  #watched(control: Wire) {
+    let held: OpenConnection[] = [];
+    const earlier = new Map<number, LargestGroups>();
+    return {
+      engine: {
+        connections: () => {
+          held = this.engine.connections();
+          return held;
+        },
+      },
+      control: {
+        reportConnections: (watch: number, largest: LargestGroups) => {
+          const isFaulty = this.#options.conduct === 'repeats-answers';
+          const said = (isFaulty && earlier.get(watch)) || largest;
+          earlier.set(watch, largest);
+          return control.reportConnections(watch, said, held);
+        },
+      },
+    };
   }
 
   #engineOf(agent: Agent) {

@@ -1,6 +1,8 @@
 // The simulated network between one machine and the control plane: it delays, loses and breaks off.
 import { EventEmitter } from 'node:events';
+import type { LargestGroups } from '../../agent/src/connection_groups.ts';
 import { ControlError } from '../../agent/src/control_error.ts';
+import type { OpenConnection } from '../../agent/src/engine.ts';
 import type { ControlPlane, StreamEvent } from '../../agent/src/link/control.ts';
 import { EventReader, type ServerEvent } from '../../agent/src/link/events.ts';
 import type { NodeRecord, Position } from '../../agent/src/policy/records.ts';
@@ -17,6 +19,12 @@ export interface Door {
   changes(token: string, after: Position, response: Response): Promise<void>;
   acknowledge(token: string, position: Position): Promise<void>;
   reportUsage(token: string, batch: Batch): Promise<UsageAnswer>;
+  reportConnections(
+    token: string,
+    watch: number,
+    largest: LargestGroups,
+    held: readonly OpenConnection[],
+  ): Promise<void>;
 }
 
 /** As long as the HTTP client waits for an answer, and for more of one. */
@@ -348,6 +356,18 @@ export class Wire implements ControlPlane {
   reportUsage(batch: Batch): Promise<UsageAnswer> {
     const { door, token } = this.#options;
     return this.#ask(`usage ${batch.seq}`, () => door.reportUsage(token, batch));
+  }
+
+  /** `held`: the connections that the engine had open when the answer was made. */
+  reportConnections(
+    watch: number,
+    largest: LargestGroups,
+    held: readonly OpenConnection[],
+  ): Promise<void> {
+    const { door, token } = this.#options;
+    return this.#ask(`connections ${watch}`, () =>
+      door.reportConnections(token, watch, largest, held),
+    );
   }
 
   reportHealth(): Promise<never> {

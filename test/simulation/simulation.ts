@@ -11,10 +11,11 @@ import { accounts, type Beginning, Center, type Joined, users } from './center.t
 import { drawChange, hostnames, sources } from './changes.ts';
 import { type Asked, isLogin } from './engine.ts';
 import { drawLogin } from './logins.ts';
+import { Looks } from './looks.ts';
 import { Machine } from './machine.ts';
 import { Scheduler, settled, Trace } from './scheduler.ts';
 import { saidOf, Truth } from './truth.ts';
-import type { VpnConduct } from './vpn.ts';
+import type { Conduct } from './vpn.ts';
 import { Violation, Watch } from './watch.ts';
 
 const stalenessSeconds = 25;
@@ -50,17 +51,18 @@ export class Simulation {
   readonly #life_seconds: number;
   /**
    * In one life of five, so that the lives that are kept stay as they were; none: no machine has a
-   * VPN.
+   * VPN, and nobody looks at the open connections.
    */
-  readonly #vpn: VpnConduct | undefined;
+  readonly #conduct: Conduct | undefined;
+  readonly #looks: Looks | undefined;
   readonly #watch: Watch;
   #isOver = false;
   /** The part of an action that takes longer than its call. */
   #doing: Promise<unknown> = Promise.resolve();
 
-  constructor(seed: number, beginning: Beginning, dir: string, conduct: VpnConduct) {
+  constructor(seed: number, beginning: Beginning, dir: string, conduct: Conduct) {
     this.#random = new Random(seed);
-    this.#vpn = seed % 5 === 0 ? conduct : undefined;
+    this.#conduct = seed % 5 === 0 ? conduct : undefined;
     this.#dir = dir;
     rmSync(dir, { recursive: true, force: true });
     mkdirSync(dir, { recursive: true });
@@ -76,6 +78,11 @@ export class Simulation {
       trace: this.trace,
       staleness_seconds: stalenessSeconds,
     });
+    if (!this.#conduct) return;
+    this.#looks = new Looks({
+      ...{ center: this.#center, machines: this.#machines, scheduler: this.#scheduler },
+      ...{ random: this.#random.fork(), trace: this.trace },
+    });
   }
 
   #machine(joined: Joined, poll_seconds: number): Machine {
@@ -88,7 +95,7 @@ export class Simulation {
       scheduler: this.#scheduler,
       random: this.#random.fork(),
       trace: this.trace,
-      vpn: this.#vpn,
+      conduct: this.#conduct,
       onClaim: (machine) => this.#watch.noteClaim(machine),
     });
   }
@@ -109,6 +116,8 @@ export class Simulation {
       });
       this.#every(7, () => this.#center.runJobs());
       this.#every(15, () => this.#center.beat());
+      const looks = this.#looks;
+      if (looks) this.#every(1.7, () => this.#do(() => looks.look()));
       this.#act();
       const end = this.#scheduler.time + this.#life_seconds;
       while (this.#scheduler.time < end) await this.#step();
@@ -146,6 +155,7 @@ export class Simulation {
       }
     }
     await this.#doing;
+    await this.#center.working;
     await settled();
     await this.#watch.look();
     if (this.#scheduler.fault) throw this.#scheduler.fault;
@@ -243,7 +253,7 @@ export class Simulation {
     for (const machine of this.#machines) {
       this.#watch.checkHeld(machine);
       for (let count = random.between(0, 3); count > 0; count -= 1) {
-        if (this.#vpn && random.between(0, 2) === 0) this.#login(machine);
+        if (this.#conduct && random.between(0, 2) === 0) this.#login(machine);
         else this.#request(machine);
       }
       for (const connection of [...machine.engine.exchanges.keys()]) {
@@ -402,7 +412,7 @@ export class Simulation {
       // An event that was planned before may have come in between.
       await heal();
       looksAt += 4;
-      fault = await this.#watch.unhealed();
+      fault = (await this.#watch.unhealed()) ?? (await this.#looks?.missing());
     }
     this.trace.note('healed', String(Math.round(until - this.#scheduler.time)));
     this.#checkDecisions();

@@ -14,7 +14,7 @@ import type { Exchange } from './engine.ts';
 import type { Owner, Scheduler, Trace } from './scheduler.ts';
 
 /** Those with a fault show that the simulation finds it. */
-export type VpnConduct = 'sound' | 'keeps-tunnels' | 'tells-again';
+export type Conduct = 'sound' | 'keeps-tunnels' | 'tells-again' | 'repeats-answers';
 
 export interface VpnOptions {
   owner: Owner;
@@ -22,7 +22,7 @@ export interface VpnOptions {
   scheduler: Scheduler;
   random: Random;
   trace: Trace;
-  conduct: VpnConduct;
+  conduct: Conduct;
 }
 
 interface Session extends Exchange {
