@@ -708,6 +708,7 @@ eachDatabase((database) => {
         has_users: true,
         has_usage: expect.any(Boolean),
         operator: 'first',
+        may_find_connections: false,
         geoip: [],
         geofeed: null,
         tls: null,
@@ -724,7 +725,10 @@ eachDatabase((database) => {
       await t.running.ctx.lastUsed.write(t.running.ctx);
       const tokens = (await t.operator.get('/tokens')).body;
       expect(tokens).toEqual([
-        { id: expect.any(Number), name: 'first', created_at: t.now(), last_used_at: t.now() },
+        {
+          ...{ id: expect.any(Number), name: 'first', may_find_connections: false },
+          ...{ created_at: t.now(), last_used_at: t.now() },
+        },
       ]);
       expectRefusal(await t.operator.delete(`/tokens/${tokens[0].id}`), 409, /last operator token/);
       expectRefusal(await t.operator.delete('/tokens/99'), 404, /no such operator token/);

@@ -102,7 +102,7 @@ async function look(server: ServerProcess, settings: Environment, crowd: Crowd):
 
 eachDatabase((database) => {
   test(`a server that is killed keeps every acknowledged write and no half of one (${cyclesOf[database.name]} times)`, {
-    timeout: 30_000 + cyclesOf[database.name] * cycleMs,
+    timeout: 180_000 + cyclesOf[database.name] * cycleMs,
   }, async () => {
     const random = Random.printed(`durability on ${database.name}`);
     const settings = settingsOf(await database.url());

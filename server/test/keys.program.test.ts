@@ -90,12 +90,19 @@ eachDatabase(({ emptyUrl }) => {
       ]);
       expect(existsSync(keys)).toBe(false);
       writeFileSync(secret, passphrase, { mode: 0o600 });
-      const restored = await cli.run('keys', 'restore', backup, '--passphrase-file', secret);
+      const restored = await cli.run('keys', 'restore', cheap, '--passphrase-file', secret);
       expect([restored.code, restored.stdout]).toEqual([0, '']);
       expect(readFileSync(keys)).toEqual(before);
       expect(statSync(keys).mode & 0o777).toBe(0o600);
       await cli.serve();
       await cli.stop();
+    });
+
+    deepTest('come back from a backup at the real cost', async () => {
+      const before = readFileSync(keys);
+      rmSync(keys);
+      await cli.run('keys', 'restore', backup, '--passphrase-file', secret);
+      expect(readFileSync(keys)).toEqual(before);
     });
 
     deepTest('are never put over others, nor asked for without a terminal', async () => {

@@ -142,7 +142,13 @@ eachDatabase((database) => {
       { ...row, account: 10 ** 15 },
     ];
     const { body } = await send('/usage', { boot: 'b', seq: 1, rows });
-    expect(body).toEqual({ counted: true, held: false, left_out: [0, 1], limits: [] });
+    expect(body).toEqual({
+      counted: true,
+      held: false,
+      left_out: [0, 1],
+      limits: [],
+      user_limits: [],
+    });
     const uses = [
       { ...use, account: id },
       { ...use, account: 10 ** 15 },

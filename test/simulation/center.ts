@@ -129,7 +129,7 @@ export interface TakenAnswer {
   /** The node's, and its server's. */
   name: string;
   server: string;
-  held: readonly OpenConnection[];
+  connections: readonly OpenConnection[];
   /** The accounts that were on the server before it was taken, and afterwards. */
   served: ReadonlySet<number>;
   /** Epoch seconds. */
@@ -317,7 +317,7 @@ export class Center implements Door {
     const answers = this.#answers.get(watch) ?? new Map<number, TakenAnswer>();
     this.#answers.set(watch, answers);
     answers.set(node.id, {
-      ...{ name: node.name, server: node.name.slice(0, 4), held, at: clock.now() },
+      ...{ name: node.name, server: node.name.slice(0, 4), connections: held, at: clock.now() },
       served: new Set([...before].filter((account) => after.has(account))),
     });
   }
@@ -352,15 +352,15 @@ export class Center implements Door {
       [key],
     );
     const { nodes } = this.#beginning;
-    const asked: string[] = [];
+    const expected: string[] = [];
     for (const node of nodes) {
       if (node.server_id !== (server_id ?? node.server_id)) continue;
       if (node.node_id !== (node_id ?? node.node_id)) continue;
       const served = await this.#servedBy(node.server_id);
-      if (account_id === undefined || served.has(account_id)) asked.push(node.name);
+      if (account_id === undefined || served.has(account_id)) expected.push(node.name);
     }
     const answers = [...(this.#answers.get(watch?.id ?? 0) ?? new Map()).values()];
-    return { shown, asked, answers: answers.filter(({ name }) => asked.includes(name)) };
+    return { shown, expected, answers: answers.filter(({ name }) => expected.includes(name)) };
   }
 
   #noteCounted(node: { id: number; server_id: number }, batch: Batch, left_out: number[]): void {

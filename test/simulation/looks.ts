@@ -64,10 +64,10 @@ export class Looks {
   /** Looks. Returns the names of the nodes that have not answered. */
   async #see(filter: LookFilter): Promise<string[]> {
     const { center, scheduler, trace } = this.#options;
-    const { shown, answers, asked } = await center.look(filter);
+    const { shown, answers, expected: names } = await center.look(filter);
     const what = JSON.stringify(filter);
     const fresh = answers.filter(({ at }) => at > scheduler.now() - freshSeconds);
-    const silent = asked.filter((node) => !fresh.some(({ name }) => name === node)).toSorted();
+    const silent = names.filter((node) => !fresh.some(({ name }) => name === node)).toSorted();
     const missing = shown.missing.map(({ node }) => node).toSorted();
     trace.note('look', `${what} ${shown.groups.length} ${missing}`);
     if (shown.groups.length > 0) trace.count('look-groups');
@@ -115,8 +115,8 @@ function plain(group: ConnectionGroup): Group {
 function groupsOf(answers: readonly TakenAnswer[], filter: LookFilter) {
   const groups = new Map<string, Group>();
   const unclear = new Set<string>();
-  for (const { name: node, server, held, served } of answers) {
-    for (const connection of held.filter((one) => isWanted(one, filter))) {
+  for (const { name: node, server, connections, served } of answers) {
+    for (const connection of connections.filter((open) => isWanted(open, filter))) {
       const { service, address, exit_ip, authority, since, last_byte_at, up, down } = connection;
       const { account, user, by } = authority;
       const name = nameOf({ server, service, account, user, address, exit_ip });
