@@ -306,6 +306,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     ['/operator/addresses', 'Addresses', []],
     ['/operator/test', 'Connection test', []],
     ['/operator/refusals', 'Refused lately', []],
+    ['/operator/exit-uses', 'Who used an exit', []],
     ['/operator/geo', 'Geo-IP', []],
     ['/operator/usage', 'Usage', []],
     ['/operator/audit', 'Audit log', []],

@@ -47,9 +47,15 @@ export function ExitUsesPage() {
             may_find_connections ? (
               <Question now={now} />
             ) : (
-              <Empty title="Your operator token may not ask this">
-                Create one with the right to ask who used an exit.{' '}
-                <Link href={paths.operator.tokens}>Operator tokens</Link>
+              <Empty
+                title="Your operator token may not ask this"
+                action={
+                  <Link class="button" href={paths.operator.tokens}>
+                    Operator tokens
+                  </Link>
+                }
+              >
+                Create one with the right to ask who used an exit.
               </Empty>
             )
           }

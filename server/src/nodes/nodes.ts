@@ -82,7 +82,7 @@ export {
   askNodes,
   purgeQuestions,
 } from './questions.ts';
-export { type RefusalNotices, refusalNotices } from './refusal_notices.ts';
+export { refusalNotices } from './refusal_notices.ts';
 export {
   forgetRefusalsOf,
   listRefusals,
