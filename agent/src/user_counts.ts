@@ -91,8 +91,16 @@ export class UserCounts {
     return this.#refuse(key, elsewhere, 'too_many_addresses');
   }
 
-  /** Counts a connection of a user with limits, or a further request on it; others cost nothing. */
-  admit(connection: string, source: string | undefined, authority: Authority, now: number): void {
+  /**
+   * Counts a connection of a user with limits, or a further request on it; others cost nothing.
+   * `now`: its address is used in this second; undefined: `moved` says when it was used.
+   */
+  admit(
+    connection: string,
+    source: string | undefined,
+    authority: Authority,
+    now: number | undefined,
+  ): void {
     const limits = this.#limitsOf(authority);
     if (!limits) {
       // It may have been another user's.
@@ -110,7 +118,8 @@ export class UserCounts {
     const network = source === undefined ? undefined : networkOf(source);
     this.#keyOf.set(connection, key);
     counted.connections.set(connection, network ?? counted.connections.get(connection));
-    if (network !== undefined && limits.addresses !== undefined) counted.networks.set(network, now);
+    const isLimited = limits.addresses !== undefined;
+    if (network !== undefined && now !== undefined && isLimited) counted.networks.set(network, now);
   }
 
   close(connection: string): void {
@@ -118,6 +127,11 @@ export class UserCounts {
     if (key === undefined) return;
     this.#keyOf.delete(connection);
     this.#users.get(key)?.connections.delete(connection);
+  }
+
+  /** How many connections are counted. */
+  get size(): number {
+    return this.#keyOf.size;
   }
 
   /** The connections that are counted. */

@@ -76,10 +76,10 @@ export class Accepted {
   }
 
   /** Counts an admitted connection for its user, who may have a new limit. */
-  follow(socket: Socket, authority: Authority, now: number): void {
+  follow(socket: Socket, authority: Authority): void {
     const ends = endsOf(socket);
     if (ends !== undefined && this.#open.has(ends)) {
-      this.#users.admit(ends, socket.remoteAddress ?? '', authority, now);
+      this.#users.admit(ends, socket.remoteAddress ?? '', authority, undefined);
     }
   }
 

@@ -296,11 +296,11 @@ class EmbeddedEngine implements Engine {
 
   /** Connections count from the moment that their user has a limit. */
   #followLimits(touched: Touched): void {
-    const { sessions, connections, accepted, clock } = this.#ctx;
+    const { sessions, connections, accepted } = this.#ctx;
     const changed = touched === 'all' ? sessions.all() : sessions.of(touched);
     for (const [name, authority] of changed) {
       const connection = connections.named(name);
-      if (connection) accepted.follow(connection.socket, authority, clock.now());
+      if (connection) accepted.follow(connection.socket, authority);
     }
   }
 

@@ -117,7 +117,8 @@ export function whoMay(s: Scene): void {
         const tunnel = await t.openTunnel(listed, s.to);
         await s.expectRefusal(s.tokened(2), 'too_many_addresses');
         const held = () => engine.held().find(({ account }) => account === 2);
-        await t.until(() => held() !== undefined);
+        // On Squid, earlier connections count until the kernel's list has shown that they are over.
+        await t.until(() => held()?.connections === 1);
         const networks = [f.name === 'IPv6' ? expect.stringMatching(/::\/64$/) : f.sources[1]];
         expect(held()).toMatchObject({ user: 1, connections: 1, networks });
         const first = ['198.51.100.77'];

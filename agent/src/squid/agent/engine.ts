@@ -258,7 +258,7 @@ class SquidEngine implements Engine {
   /** When the connections of these users last carried a byte. */
   #moved(squid: number, held: readonly Holding[]): Array<[connection: string, at: number]> {
     if (held.length === 0) return [];
-    const users = new Set(held.filter(({ networks }) => networks.length > 0).map(keyOf));
+    const users = new Set(held.map(keyOf));
     return [...this.#connections.listed()].flatMap(([name, { owner, moved_at, squid: number }]) => {
       const isTheirs = number === squid && owner.by !== 'probe' && users.has(keyOf(owner));
       return isTheirs && moved_at !== undefined ? [[name, moved_at]] : [];

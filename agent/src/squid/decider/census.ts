@@ -59,9 +59,9 @@ export class Census {
   }
 
   /** Counts a connection that an earlier decider let in. */
-  inherit(connection: string, source: string, authority: Authority, now: number): void {
+  inherit(connection: string, source: string, authority: Authority): void {
     this.#counted.admit(connection, source, authority);
-    this.#options.users.admit(connection, source, authority, now);
+    this.#options.users.admit(connection, source, authority, undefined);
   }
 
   objectionTo(source: string, authority: Authority, now: number): Reason | undefined {
@@ -107,7 +107,7 @@ export class Census {
     this.#recent = new Set();
     try {
       const open = new Set(await this.#options.list());
-      for (const connection of this.#counted.names()) {
+      for (const connection of [...this.#counted.names(), ...this.#options.users.names()]) {
         if (!open.has(connection) && !this.#recent.has(connection)) this.close(connection);
       }
     } catch (error) {

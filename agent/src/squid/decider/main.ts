@@ -53,6 +53,8 @@ const unstored = new Unstored();
 const replica = new Replica(policyFolder, unstored);
 const sessions = new Sessions();
 const users = new UserCounts(() => replica.policy);
+/** How many lists have to show which of the newly counted connections are open. */
+let listings = 0;
 const connections = new Connections(sessions, (connection) => census.close(connection));
 const uses = new LastUsedTimes();
 const refusals = new Refusals();
@@ -219,7 +221,7 @@ function receive(message: ToDecider): void {
   if ('opened' in message) {
     for (const [connection, authority] of message.opened) {
       connections.inherit(connection, authority);
-      census.inherit(connection, sourceOf(connection), authority, now());
+      census.inherit(connection, sourceOf(connection), authority);
     }
   } else if ('elsewhere' in message) {
     users.share(message.elsewhere);
@@ -276,16 +278,27 @@ function revoke(touched: Touched): Revoked[] {
   const accounts = touched === 'all' ? undefined : touched;
   const time = now();
   // Connections count from the moment that their user has a limit.
+  const before = users.size;
   for (const [connection, authority] of accounts ? sessions.of(accounts) : []) {
-    users.admit(connection, sourceOf(connection), authority, time);
+    users.admit(connection, sourceOf(connection), authority, undefined);
   }
+  if (users.size > before) listAdded();
   const revoked = [
     ...sessions.revoked(replica.policy, evaluator.rules, time, accounts),
-    ...users.excess(time),
+    ...(listings > 0 ? [] : users.excess(time)),
   ];
   // A connection that may continue is reported once.
   if (on_revoke === 'leave') for (const { connection } of revoked) sessions.close(connection);
   return revoked;
+}
+
+/** Some of those that count from now on may be over: until a list has shown them, none is ended. */
+function listAdded(): void {
+  listings += 1;
+  census.nextList().then(() => {
+    listings -= 1;
+    if (listings === 0) sendRevoked(users.excess(now()));
+  }, logError);
 }
 
 function sendRevoked(revoked: Revoked[]): void {
