@@ -89,7 +89,7 @@ const fieldNames = [
  * Requests with such a field that ask, or report what the control plane has: nothing of it is
  * stored as an operator's word.
  */
-const notStored = /\/explain(-login)? |\/vpn-profile |^post \/node\//;
+const notStored = /\/explain(-login)? |\/vpn-profile |\/connections\/(end|find) |^post \/node\//;
 
 interface Writer {
   column: keyof typeof columns;
