@@ -86,7 +86,13 @@ export class SimulatedNode {
     this.#signal = AbortSignal.any([signal, this.#revoked.signal]);
     this.#traffic = new Traffic(options.random);
     const connections = () => this.#traffic.connections;
-    this.#control = new HttpControl({ url, token, signal: this.#signal, connections });
+    this.#control = new HttpControl({
+      url,
+      token,
+      signal: this.#signal,
+      connections,
+      connection_log: 'off',
+    });
     const parts = { control: this.#control, clock: systemClock, log: pino({ level: 'silent' }) };
     const engine = {
       connections: () => this.#traffic.open(),

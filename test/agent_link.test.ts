@@ -351,6 +351,8 @@ describe('who used an exit', () => {
     const { account: _, user: __, exit_ip: ___, ...shown } = proxied;
     const names = { account: node.account.account.name, user: 'alice' };
     const { server } = node;
+    const [listed] = (await t.operator.get('/nodes')).body as unknown as object[];
+    expect(listed).toMatchObject({ name: server, connection_log: 'destinations' });
     expect(uses).toEqual([
       { ...shown, ...names, until: t.now() - 10, unknown: [], server, node: server },
       {

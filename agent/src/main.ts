@@ -138,7 +138,9 @@ class Agent implements Running {
     this.#time = new ControlTime(this.#clock);
     const { signal } = this.#over;
     const [time, connections] = [this.#time, () => this.#connections];
-    this.#control = doubles.control ?? new HttpControl({ url, token, signal, time, connections });
+    const connection_log = config.connection_log.mode;
+    this.#control =
+      doubles.control ?? new HttpControl({ url, token, signal, time, connections, connection_log });
     this.#startEngine = doubles.startEngine ?? startEngine;
     this.#echo_url = config.echo_url ?? `${url}/node/echo`;
   }

@@ -1587,6 +1587,8 @@ export interface Node {
   drained_at: number | null;
   /** Open requests and tunnels of clients, as of its last acknowledgement; null: its agent does not say. */
   connections: number | null;
+  /** Whether it keeps who used which exit, with destinations or without, as of its last acknowledgement; null: its agent does not say. */
+  connection_log: 'off' | 'sources' | 'destinations' | null;
   /** What its clients sent and received, on average in the last whole five minutes; 0 when it has reported none. */
   bytes_per_second: number;
   /** When the certificate of its VPN ends; null: it serves none, has none, or does not say. */

@@ -109,6 +109,7 @@ const node = (changes: Partial<Network['nodes'][number]> = {}) => ({
   drained_at: null,
   connections: 0,
   certificate_expiry: null,
+  connection_log: null,
   live: true,
   joined_at: now - day,
   seen_at: now,

@@ -122,6 +122,20 @@ eachApp((t) => {
       }
     });
 
+    test('shows whether its node logs connections, as its agent says when it acknowledges', async () => {
+      const { node } = await scene();
+      const acknowledge = async (headers: Record<string, string>) => {
+        const { epoch, revision } = node;
+        await node.send('POST', '/acks', { epoch, revision }, headers);
+        return (await t.operator.get(`/nodes/${node.id}`)).body.connection_log;
+      };
+      for (const mode of ['off', 'sources', 'destinations']) {
+        expect(await acknowledge({ 'exitward-connection-log': mode })).toBe(mode);
+      }
+      expect(await acknowledge({})).toBeNull();
+      expect(await acknowledge({ 'exitward-connection-log': 'all' })).toBeNull();
+    });
+
     test('refuses what is no answer to the question, by the field’s name, and a node that is not there', async () => {
       const { node } = await scene();
       const refusal = async (id: number | string, body: object) => {

@@ -67,6 +67,8 @@ export interface HttpControlOptions {
   time?: ControlTime;
   /** Open requests and tunnels of clients, for acknowledgements; undefined while unknown. */
   connections?: () => number | undefined;
+  /** How the agent logs connections, for acknowledgements. */
+  connection_log?: string;
   /** How long a response may take to begin; a short one may take three times as long in all. */
   response_seconds?: number;
   /** A stream without an event for this long is dead, as is a snapshot without data. */
@@ -80,9 +82,10 @@ const usualResponseSeconds = 10;
 const eventPieceBytes = 64 * 1024;
 
 export class HttpControl implements Control {
-  readonly #options: Required<Omit<HttpControlOptions, 'time' | 'connections'>>;
+  readonly #options: Required<Omit<HttpControlOptions, 'time' | 'connections' | 'connection_log'>>;
   readonly #time: ControlTime | undefined;
   readonly #connections: HttpControlOptions['connections'];
+  readonly #connection_log: string | undefined;
   readonly #agent: HttpAgent;
 
   constructor(options: HttpControlOptions) {
@@ -94,6 +97,7 @@ export class HttpControl implements Control {
     };
     this.#time = options.time;
     this.#connections = options.connections;
+    this.#connection_log = options.connection_log;
     this.#agent = newAgent(options.url);
     options.signal.addEventListener('abort', () => this.#agent.destroy(), { once: true });
   }
@@ -114,7 +118,7 @@ export class HttpControl implements Control {
   ): AsyncGenerator<StreamEvent> {
     const headers = {
       'last-event-id': `${after.epoch}:${after.revision}`,
-      ...(acknowledges ? this.#connectionsHeader() : { 'exitward-acknowledges': 'false' }),
+      ...(acknowledges ? this.#agentHeaders() : { 'exitward-acknowledges': 'false' }),
     };
     const response = await this.#open('GET', '/changes', headers, signal);
     const reader = new EventReader(this.#options.most_event_length);
@@ -140,13 +144,17 @@ export class HttpControl implements Control {
   }
 
   async acknowledge(position: Position): Promise<void> {
-    await this.#post('/acks', position, this.#connectionsHeader());
+    await this.#post('/acks', position, this.#agentHeaders());
   }
 
   /** In a header, since older control planes reject members that they do not know. */
-  #connectionsHeader(): Record<string, string> {
+  #agentHeaders(): Record<string, string> {
     const connections = this.#connections?.();
-    return connections === undefined ? {} : { 'exitward-connections': String(connections) };
+    const log = this.#connection_log;
+    return {
+      ...(connections === undefined ? {} : { 'exitward-connections': String(connections) }),
+      ...(log === undefined ? {} : { 'exitward-connection-log': log }),
+    };
   }
 
   async reportUsage(batch: Batch): Promise<UsageAnswer> {

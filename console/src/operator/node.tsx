@@ -58,6 +58,14 @@ function Unknown() {
   );
 }
 
+/** How a node logs who used which exit. */
+const logTexts = {
+  off: 'off',
+  sources: 'sources, without destinations',
+  destinations: 'sources and destinations',
+  none: 'not reported',
+};
+
 function Known({ node }: { node: Node }) {
   const { tone, text } = nodeState(node);
   const { lag, faults, connections, server } = node;
@@ -100,6 +108,7 @@ function Known({ node }: { node: Node }) {
               'New connections',
               node.drained_at === null ? 'accepted' : `refused since ${dateTime(node.drained_at)}`,
             ],
+            ['Connection log', logTexts[node.connection_log ?? 'none']],
             ...(node.certificate_expiry === null ? [] : [certificateFact(node.certificate_expiry)]),
             [
               'Report limit',

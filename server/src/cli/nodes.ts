@@ -34,6 +34,7 @@ function showNode(value: Row): Shown {
     ...summaryColumns,
     ['joined', 'joined_at', 'past'],
     ...openNow,
+    ['connection log', 'connection_log'],
     certificateEnds,
     ['most a second', 'max_bytes_per_second', 'bytes'],
   ]);

@@ -48,6 +48,7 @@ import { refusalNotices } from './migrations/0048_refusal_notices.ts';
 import { nearLimits } from './migrations/0049_near_limits.ts';
 import { userHoldings } from './migrations/0050_user_holdings.ts';
 import { exitUses } from './migrations/0051_exit_uses.ts';
+import { nodeConnectionLog } from './migrations/0052_node_connection_log.ts';
 
 interface Migration {
   id: number;
@@ -117,6 +118,7 @@ const migrations: Migration[] = [
   { id: 49, name: 'near_limits', statements: nearLimits },
   { id: 50, name: 'user_holdings', statements: userHoldings },
   { id: 51, name: 'exit_uses', statements: exitUses },
+  { id: 52, name: 'node_connection_log', statements: nodeConnectionLog },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;

@@ -13,7 +13,7 @@ import { serversWithExit } from '../servers/servers.ts';
 import { usersByKey } from '../users/users.ts';
 import { compareVersions, version } from '../values/version.ts';
 import * as store from './exit_use_store.ts';
-import type { NodeRow } from './store.ts';
+import type { ConnectionLogMode, NodeRow } from './store.ts';
 import { waitFor } from './waiting.ts';
 import { type AskedNode, nodesToAsk } from './watch_store.ts';
 
@@ -50,7 +50,7 @@ export interface NodeExitUse {
 }
 
 export interface NodeExitUses {
-  mode: 'off' | 'sources' | 'destinations';
+  mode: ConnectionLogMode;
   /** The start of the oldest day in its files. */
   kept_since?: number;
   uses: NodeExitUse[];

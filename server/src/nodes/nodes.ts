@@ -91,7 +91,14 @@ export {
   type RefusalFilter,
   reportRefusals,
 } from './refusals.ts';
-export { listInvites, listNodes, nodeCounts, nodesOfContract, nodesOfServer } from './store.ts';
+export {
+  connectionLogModes,
+  listInvites,
+  listNodes,
+  nodeCounts,
+  nodesOfContract,
+  nodesOfServer,
+} from './store.ts';
 export { maxRowsOfBatch, type UsageReport } from './usage_reports.ts';
 export { reportVpnHealth, type VpnHealth, vpnHealth } from './vpn_health.ts';
 export {
@@ -209,6 +216,7 @@ export async function joinNode(
     max_bytes_per_second: null,
     drained_at: null,
     connections: null,
+    connection_log: null,
     certificate_expiry: null,
   };
   await store.insert(tx, node);
@@ -308,17 +316,22 @@ export async function acknowledge(
   node_id: number,
   epoch: string,
   revision: number,
-  reported: { version?: string; connections?: number } = {},
+  reported: {
+    version?: string;
+    connections?: number;
+    connection_log?: store.ConnectionLogMode | undefined;
+  } = {},
 ): Promise<void> {
   const node = await requireNode(tx, node_id);
   await requireHistory(tx, epoch, revision);
-  const { version = node.version, connections = null } = reported;
+  const { version = node.version, connections = null, connection_log = null } = reported;
   const acknowledged = { live: 1, seen_at: tx.now, applied_revision: revision };
-  await store.update(tx, { ...node, ...acknowledged, version, connections });
+  await store.update(tx, { ...node, ...acknowledged, version, connections, connection_log });
   // While a node is being drained, people wait for its last connection; otherwise the count is no
   // news.
   const isDraining = node.drained_at !== null && node.connections !== connections;
-  const isKnown = node.version === version && !isDraining;
+  const isSame = node.version === version && node.connection_log === connection_log;
+  const isKnown = isSame && !isDraining;
   if (isKnown && node.live === 1 && node.applied_revision === revision) return;
   await nodesChanged(tx);
   await refreshApplied(tx, node.server_id);

@@ -6,6 +6,10 @@ import { idCondition } from '../db/one_of.ts';
 import { updateRow } from '../db/rows.ts';
 import type { Hashes } from '../keys/secrets.ts';
 
+/** How a node keeps who used which exit. */
+export const connectionLogModes = ['off', 'sources', 'destinations'] as const;
+export type ConnectionLogMode = (typeof connectionLogModes)[number];
+
 export interface NodeRow {
   id: number;
   server_id: number;
@@ -30,6 +34,8 @@ export interface NodeRow {
    * report them.
    */
   connections: number | null;
+  /** How its agent logs connections, as it said last; null: it does not say. */
+  connection_log: ConnectionLogMode | null;
   /**
    * When the certificate of its VPN expires, as last reported; null: it has no VPN or certificate,
    * or its agent does not report it.
@@ -133,6 +139,7 @@ export async function currentNodes(db: Reader): Promise<Map<number, boolean>> {
 const changing = [
   'version',
   'connections',
+  'connection_log',
   'applied_revision',
   'live',
   'seen_at',

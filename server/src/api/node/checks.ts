@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts';
 import type { Actor } from '../../db/database.ts';
 import { methodNotAllowed } from '../../errors.ts';
 import { isUnder, namedMethod, rejectNul } from '../../http/routing.ts';
-import { authenticateNode, type Node } from '../../nodes/nodes.ts';
+import { authenticateNode, connectionLogModes, type Node } from '../../nodes/nodes.ts';
 import type { Pace } from './pace.ts';
 
 declare module 'fastify' {
@@ -32,12 +32,16 @@ export function addNodeChecks(app: FastifyInstance, ctx: Context, pace: Pace): v
   });
 }
 
-/** An agent's version, open requests and tunnels, from headers; older servers ignore them. */
+/**
+ * An agent's version, its open requests and tunnels, and how it logs connections, from headers;
+ * older servers ignore them.
+ */
 export function agentHeaders({ headers }: FastifyRequest) {
   const connections = /^\d{1,9}$/.exec(String(headers['exitward-connections']))?.[0];
   return {
     version: /^exitward-agent\/([\w.+-]{1,64})$/.exec(headers['user-agent'] ?? '')?.[1],
     connections: connections === undefined ? undefined : Number(connections),
+    connection_log: connectionLogModes.find((mode) => mode === headers['exitward-connection-log']),
   };
 }
 

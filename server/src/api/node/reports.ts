@@ -17,6 +17,7 @@ import {
 import {
   answerQuestion,
   answerUseQuestion,
+  connectionLogModes,
   erasedUsers,
   maxGroupsOfNode,
   maxHoldingsOfReport,
@@ -257,7 +258,7 @@ const usesBodyLimit = 1024 * 1024;
 const port = (description: string) => Integer(description, 1, 65_535);
 const ExitUses = Named('NodeExitUses', {
   question: Integer('Id of the question, from its record.', 1),
-  mode: OneOf(['off', 'sources', 'destinations'], 'Which log it keeps now.'),
+  mode: OneOf(connectionLogModes, 'Which log it keeps now.'),
   kept_since: Type.Optional(Timestamp('The start of the oldest day in its files.')),
   uses: Type.Array(
     Strict({

@@ -9,6 +9,7 @@ import { Digits, Integer, idOf, Name, Named, OneOf, Strict, Timestamp } from '..
 import { created } from '../../http/route.ts';
 import {
   changeNode,
+  connectionLogModes,
   createInvite,
   drainNodes,
   faultsByNode,
@@ -66,6 +67,10 @@ const NodeRecord = Named('Node', {
   connections: Type.Union([Integer('How many.'), Type.Null()], {
     description:
       'Open requests and tunnels of clients, as of its last acknowledgement; null: its agent does not say.',
+  }),
+  connection_log: Type.Union([OneOf(connectionLogModes, 'How.'), Type.Null()], {
+    description:
+      'Whether it keeps who used which exit, with destinations or without, as of its last acknowledgement; null: its agent does not say.',
   }),
   bytes_per_second: Integer(
     'What its clients sent and received, on average in the last whole five minutes; 0 when it has reported none.',
