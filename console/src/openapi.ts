@@ -853,7 +853,7 @@ export interface ExitUses {
   uses: ExitUse[];
   /** How many more there are. */
   more: number;
-  /** Nodes that cannot say, those whose server has the exit first. */
+  /** Nodes that may have had the exit at that time and cannot say. Those of the server that has it now come first; others are named only if it may have been theirs. */
   missing: {
     /** Server short name. */
     server: string;

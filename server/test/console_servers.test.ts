@@ -137,6 +137,9 @@ eachApp((t, database) => {
     const admin = await own.signIn('acme', 'alice');
     expect((await admin.put('/servers/ams1', undefined)).status).toBe(403);
     expect((await admin.delete('/servers/fra1')).status).toBe(403);
+    for (const path of ['/servers/add', '/servers/remove']) {
+      expect((await admin.post(path, { servers: 1 })).status).toBe(403);
+    }
     const { body } = await admin.get('/network');
     expect(body.map((row: { can_add: boolean }) => row.can_add)).toEqual([false, false]);
     await own.stop();

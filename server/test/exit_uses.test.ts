@@ -134,9 +134,27 @@ eachDatabase((database) => {
     ]);
   });
 
-  test('a token without the right may not ask, and wrong input names its field', async () => {
-    const refused = await t.operator.post('/connections/find', question());
-    expect([refused.status, refused.body.code]).toEqual([403, 'flag_needed']);
+  test('only nodes that may have had the exit at that time are said to be missing', async () => {
+    const silent = answer([], { mode: 'off', kept_since: undefined });
+    const silentAt = async (at: number) =>
+      (await ask(question({ at, margin_seconds: 5 }), [silent, silent])).body.missing;
+    const added_at = t.now();
+    const own = { node: 'ams1-a', server: 'ams1', reason: 'not_logged', has_exit: true };
+    const other = { node: 'fra1-a', server: 'fra1', reason: 'not_logged', has_exit: false };
+    expect(await silentAt(added_at + 4)).toEqual([own, other]);
+    expect(await silentAt(added_at + 5)).toEqual([own]);
+    const exits = `/servers/ams1/exits`;
+    await t.operator.delete(`${exits}/${exitIp}`);
+    expect(await silentAt(added_at + 5)).toHaveLength(2);
+    await t.operator.put(`/servers/fra1/exits/${exitIp}`, { port_base: 77 });
+  });
+
+  test('a token without the right may not ask, whatever it sends; wrong input names its field', async () => {
+    for (const body of [question(), question({ port: 0 }), {}]) {
+      const refused = await t.operator.post('/connections/find', body);
+      expect([refused.status, refused.body.code]).toEqual([403, 'flag_needed']);
+    }
+    expect((await t.operator.send('PUT', '/connections/find', {})).status).toBe(405);
     expect((await t.operator.get('/status')).body.may_find_connections).toBe(false);
     const tokens = (await t.operator.get('/tokens')).body as unknown as Body[];
     expect(tokens.map(({ name, may_find_connections }) => [name, may_find_connections])).toEqual([

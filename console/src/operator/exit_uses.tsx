@@ -154,8 +154,6 @@ function Question({ now }: { now: number }) {
 function Shown({ of: { uses, more, missing } }: { of: Answer }) {
   const [columns, setColumns] = useState('');
   const rows = uses.map((use, at) => ({ ...use, at }));
-  // The other nodes matter while none has the exit now: it has moved.
-  const ofExit = missing.filter(({ has_exit }) => has_exit);
   const readToSave = async () => ({
     ...{ rows: uses, as_of: undefined, next: undefined },
     ...{ total: uses.length, found: uses.length },
@@ -174,9 +172,7 @@ function Shown({ of: { uses, more, missing } }: { of: Answer }) {
           </span>
         )}
       </div>
-      {missing.length > 0 && (
-        <p class="note">{missingText(ofExit.length > 0 ? ofExit : missing, 'Can’t say')}</p>
-      )}
+      {missing.length > 0 && <p class="note">{missingText(missing, 'Can’t say')}</p>}
       {uses.length === 0 ? (
         <Empty title="No use found">No node has one of this exit around that time.</Empty>
       ) : (

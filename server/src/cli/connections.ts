@@ -157,11 +157,8 @@ function usesShown(value: ExitUses): Shown {
   });
   const list = { rows, columns: useColumns, empty: { of: 'uses of this exit at that time' } };
   const { more, missing } = value;
-  const relevant = missing.some(({ has_exit }) => has_exit)
-    ? missing.filter(({ has_exit }) => has_exit)
-    : missing;
   const silent = Array.from(
-    Map.groupBy(relevant, ({ reason }) => reason),
+    Map.groupBy(missing, ({ reason }) => reason),
     ([reason, nodes]) => `${namesOf(nodes)} (${useReasons[reason]})`,
   );
   const notes = [

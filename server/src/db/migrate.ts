@@ -49,6 +49,7 @@ import { nearLimits } from './migrations/0049_near_limits.ts';
 import { userHoldings } from './migrations/0050_user_holdings.ts';
 import { exitUses } from './migrations/0051_exit_uses.ts';
 import { nodeConnectionLog } from './migrations/0052_node_connection_log.ts';
+import { exitIpsAddedAt } from './migrations/0053_exit_ips_added_at.ts';
 
 interface Migration {
   id: number;
@@ -119,6 +120,7 @@ const migrations: Migration[] = [
   { id: 50, name: 'user_holdings', statements: userHoldings },
   { id: 51, name: 'exit_uses', statements: exitUses },
   { id: 52, name: 'node_connection_log', statements: nodeConnectionLog },
+  { id: 53, name: 'exit_ips_added_at', statements: exitIpsAddedAt },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;

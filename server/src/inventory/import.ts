@@ -60,8 +60,8 @@ async function changeTo(
   const rows = exit_ips
     .filter(({ ip, port_base }) => exitOf.get(ip)?.port_base !== port_base)
     .map(({ ip, port_base }) => {
-      const { status = 'unknown', status_time = 0 } = exitOf.get(ip) ?? {};
-      return { server_id: row.id, ip, port_base, status, status_time };
+      const { status = 'unknown', status_time = 0, added_at = tx.now } = exitOf.get(ip) ?? {};
+      return { server_id: row.id, ip, port_base, status, status_time, added_at };
     });
   await servers.insertExitIps(tx, rows);
   await servers.serverChanged(tx, row.id);
@@ -92,7 +92,7 @@ async function add(
   await servers.insertServer(tx, row);
   await servers.setPortSchemes(tx, row.id, idsOf(port_schemes, schemes));
   const exits = plainExits(exit_ips);
-  const unchecked = { server_id: row.id, status: 'unknown', status_time: 0 };
+  const unchecked = { server_id: row.id, status: 'unknown', status_time: 0, added_at: tx.now };
   await servers.insertExitIps(
     tx,
     exits.map((exit) => ({ ...unchecked, ...exit })),

@@ -9,7 +9,7 @@ import type { Context } from '../context.ts';
 import type { Actor, Reader, Transaction } from '../db/database.ts';
 import { notFound, tooManyRequests } from '../errors.ts';
 import type { Secrets } from '../keys/secrets.ts';
-import { serversWithExit } from '../servers/servers.ts';
+import { homeOfExit } from '../servers/servers.ts';
 import { usersByKey } from '../users/users.ts';
 import { compareVersions, version } from '../values/version.ts';
 import * as store from './exit_use_store.ts';
@@ -67,7 +67,7 @@ export interface ExitUses {
   /** Those that match in all that was asked come first. */
   uses: ExitUse[];
   more: number;
-  /** Nodes that cannot say; `has_exit`: their server has the exit now. */
+  /** Nodes that may have had the exit and cannot say; `has_exit`: their server has it now. */
   missing: Array<{ node: string; server: string; reason: UseSilence; has_exit: boolean }>;
 }
 
@@ -110,7 +110,7 @@ export async function findExitUses(
     { steady: () => clock.steady(), wait_seconds: useAnswerSeconds },
   );
   const answers = await readAnswers(db, secrets, question_id);
-  const uses = merge(answers, nodes, question, await serversWithExit(db, question.exit_ip));
+  const uses = merge(answers, nodes, question, await homeOfExit(db, question.exit_ip));
   await write(async (tx) => {
     await store.removeQuestion(tx, question_id);
     const { exit_ip, destination, ...rest } = question;
@@ -211,17 +211,21 @@ async function readAnswers(
 function merge(
   answers: ReadonlyMap<number, NodeExitUses>,
   nodes: readonly AskedNode[],
-  { at }: UseQuestion,
-  withExit: ReadonlySet<number>,
+  { at, margin_seconds }: UseQuestion,
+  home: Awaited<ReturnType<typeof homeOfExit>>,
 ): ExitUses {
+  // Before it came there, any server may have had it.
+  const { added_at = null } = home ?? {};
+  const wasHome = added_at !== null && added_at <= at - margin_seconds;
   const uses: ExitUse[] = [];
   const missing: ExitUses['missing'] = [];
   let more = 0;
   for (const node of nodes) {
     const answer = answers.get(node.id);
     const { name, server, server_id } = node;
+    const has_exit = server_id === home?.server_id;
     const reason = answer ? notLogged(answer, at) : silenceOf(node);
-    if (reason) missing.push({ node: name, server, reason, has_exit: withExit.has(server_id) });
+    if (reason && (has_exit || !wasHome)) missing.push({ node: name, server, reason, has_exit });
     more += answer?.more ?? 0;
     for (const use of answer?.uses ?? []) uses.push({ ...use, server, node: name });
   }

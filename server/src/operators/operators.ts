@@ -17,6 +17,10 @@ import * as store from './store.ts';
 
 /** The operator token of a request: it says who works through /admin. */
 export type Operator = store.OperatorTokenRow;
+
+/** A right that no operator token has by itself. */
+export type OperatorRight = Extract<keyof Operator, `may_${string}`>;
+
 export {
   operatorTokenPageSlices,
   operatorTokenSorts,

@@ -51,6 +51,7 @@ export {
   exitIpsOfServer,
   findExits,
   findServer,
+  homeOfExit,
   insertExitIps,
   insertServer,
   listExitIps,
@@ -63,7 +64,6 @@ export {
   schemeUses,
   serverNames,
   serversOnScheme,
-  serversWithExit,
   setAppliedRevision,
   setPortSchemes,
   takeExitIp,
@@ -357,8 +357,8 @@ export async function addExitIp(
   earlier?: store.ExitIpRow,
 ): Promise<void> {
   const exit: Exit = { ip: earlier?.ip ?? exitAddressOf()(ip), port_base };
-  const { status = 'unknown', status_time = 0 } = earlier ?? {};
-  const row = { server_id: server.id, ...exit, status, status_time };
+  const { status = 'unknown', status_time = 0, added_at = tx.now } = earlier ?? {};
+  const row = { server_id: server.id, ...exit, status, status_time, added_at };
   if (!(await store.insertExitIp(tx, row))) {
     throw conflict(
       `ip, port_base: ${exit.ip} is an exit IP already, or port base ${exit.port_base} is taken on ${server.name}.`,

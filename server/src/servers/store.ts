@@ -35,6 +35,8 @@ export interface ExitIpRow {
   status: string;
   /** The time of the last report; 0 before the first. */
   status_time: number;
+  /** Since when it has been on this server; null: an earlier version added it. */
+  added_at: number | null;
 }
 
 // ---- Servers ------------------------------------------------------------------------------
@@ -226,12 +228,12 @@ export async function setPortSchemes(
 
 // ---- Exit IPs -----------------------------------------------------------------------------
 
-/** The ids of the servers that have an exit. */
-export async function serversWithExit(db: Reader, ip: string): Promise<Set<number>> {
-  const rows = await db.all<{ server_id: number }>('select server_id from exit_ips where ip = $1', [
-    ip,
-  ]);
-  return new Set(rows.map(({ server_id }) => server_id));
+/** The server that has an exit, and since when. */
+export function homeOfExit(
+  db: Reader,
+  ip: string,
+): Promise<Pick<ExitIpRow, 'server_id' | 'added_at'> | undefined> {
+  return db.one('select server_id, added_at from exit_ips where ip = $1', [ip]);
 }
 
 export function exitIpsOfServer(db: Reader, server_id: number): Promise<ExitIpRow[]> {
@@ -325,7 +327,7 @@ export async function allExitCounts(db: Reader, fresh_after: number): Promise<Ex
 
 /** False when the address or the port base is taken. */
 export function insertExitIp(tx: Transaction, row: ExitIpRow): Promise<boolean> {
-  const columns = ['server_id', 'ip', 'port_base', 'status', 'status_time'] as const;
+  const columns = ['server_id', 'ip', 'port_base', 'status', 'status_time', 'added_at'] as const;
   return insertRow(tx, 'exit_ips', columns, row);
 }
 

@@ -145,6 +145,10 @@ export function contractServerRoutes(mount: Mount): void {
     if (chooses_servers) return;
     throw forbidden('Which servers are on the contract is set by your provider; ask there.');
   }
+  const findToChange = async (scope: Scope, names: ServerPath) => {
+    await find(scope, names);
+    requireChoice();
+  };
 
   const additions = new HourlyCap(
     ctx.config.server_additions_per_hour,
@@ -193,7 +197,7 @@ export function contractServerRoutes(mount: Mount): void {
   route('PUT /servers/:server', {
     may: admins,
     record: true,
-    find,
+    find: findToChange,
     ...(audience.is_operator ? {} : { id: 'add_server' }),
     summary: sets_limits
       ? 'Add a server to the contract, or change its own limit there'
@@ -211,7 +215,6 @@ export function contractServerRoutes(mount: Mount): void {
       409: "The server does not listen on the account's port scheme.",
     },
     handle: async (request) => {
-      requireChoice();
       const { server: name } = request.params;
       const settings = (sets_limits ? request.body : {}) as Static<typeof Settings>;
       const { isNew, value } = await write(request, async (tx, { account_id }) => {
@@ -232,11 +235,10 @@ export function contractServerRoutes(mount: Mount): void {
   route('DELETE /servers/:server', {
     may: admins,
     record: true,
-    find,
+    find: findToChange,
     summary: 'Take a server off the contract',
     params: ServerPath,
     handle: async (request) => {
-      requireChoice();
       await write(request, async (tx, { account_id }) => {
         const account = await requireWritable(tx, account_id, any_contract);
         await removeContractServer(tx, account, await requireServer(tx, request.params.server));
@@ -247,6 +249,7 @@ export function contractServerRoutes(mount: Mount): void {
   route('POST /servers/add', {
     may: admins,
     record: true,
+    find: requireChoice,
     id: 'add_servers',
     summary: 'Add servers of the network to the contract, all or none',
     description:
@@ -258,7 +261,6 @@ export function contractServerRoutes(mount: Mount): void {
       409: "One of them is not in the network, or does not listen on the account's port scheme.",
     },
     handle: async (request) => {
-      requireChoice();
       const { servers } = request.body;
       const add = async (tx: Transaction, { account_id }: Scope) => {
         const account = await requireWritable(tx, account_id, any_contract);
@@ -273,13 +275,13 @@ export function contractServerRoutes(mount: Mount): void {
   route('POST /servers/remove', {
     may: admins,
     record: true,
+    find: requireChoice,
     id: 'remove_servers',
     summary: 'Take servers off the contract, all or none',
     body: Servers,
     answer: Named('RemovedServers', { removed: Integer('How many are off the contract.') }),
     statuses: { 409: 'One of them is not on the contract.' },
     handle: async (request) => {
-      requireChoice();
       const { servers } = request.body;
       const remove = async (tx: Transaction, { account_id }: Scope) => {
         const account = await requireWritable(tx, account_id, any_contract);

@@ -5,14 +5,23 @@ import { networkVersion } from '../../changes/changes.ts';
 import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
 import { rehearse } from '../../db/rehearsal.ts';
-import { methodNotAllowed, unauthorized } from '../../errors.ts';
+import { forbidden, methodNotAllowed, unauthorized } from '../../errors.ts';
 import { isUnder, namedMethod, rejectNul } from '../../http/routing.ts';
 import { tokenTextIsPlausible } from '../../keys/token_text.ts';
-import { findOperator, findToken, type Operator } from '../../operators/operators.ts';
+import {
+  findOperator,
+  findToken,
+  type Operator,
+  type OperatorRight,
+} from '../../operators/operators.ts';
 import { newsOfNetwork, setAsOf } from '../news.ts';
 import { isRevocation } from '../revocations.ts';
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The right that an operator token needs for this route. */
+    operator_right?: OperatorRight;
+  }
   interface FastifyRequest {
     /** The operator who calls, on every /admin path. */
     operator: Operator;
@@ -39,7 +48,20 @@ export async function authenticateOperator(
 const tokenUnknown = () =>
   unauthorized(`The operator token was not recognised. ${advice}`, 'Bearer');
 
-/** Adds the checks, in the order of the rulings: 401, 404, 405, then the body's 400. */
+/** Errors: 403 when the operator's token lacks the right. */
+function requireRight(operator: Operator, right: OperatorRight | undefined): void {
+  if (right === undefined || operator[right] === 1) return;
+  const option = `--${right.replaceAll('_', '-')}`;
+  throw forbidden(
+    `This operator token lacks the right ${right}; create one with "exitward operator-token create NAME ${option}".`,
+    { code: 'flag_needed' },
+  );
+}
+
+/**
+ * Adds the checks, in their order: 401, 404 of a path, 403 without the right, 404 of a record, 405,
+ * then the body's 400.
+ */
 export function addAdminChecks(app: FastifyInstance, ctx: Context): void {
   app.decorateRequest('operator', null as never);
   app.addHook('onRequest', async (request, reply) => {
@@ -49,8 +71,9 @@ export function addAdminChecks(app: FastifyInstance, ctx: Context): void {
     request.operator = await authenticateOperator(ctx, request.headers.authorization);
     if (request.is404) return;
     setAsOf(reply, await newsOfNetwork(ctx));
-    const { allow, find } = request.routeOptions.config;
+    const { allow, find, operator_right } = request.routeOptions.config;
     rejectNul(request, 'path');
+    if (!allow) requireRight(request.operator, operator_right);
     rejectNul(request, 'query');
     await find?.(request);
     if (allow) throw methodNotAllowed(namedMethod(request), allow);

@@ -5,7 +5,7 @@ import { canonicalAddress } from '../../../../kit/src/address.ts';
 import { accountNames } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
-import { checkAll, forbidden, invalidField } from '../../errors.ts';
+import { checkAll, invalidField } from '../../errors.ts';
 import { Integer, Named, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import {
   type ExitUses as Answer,
@@ -76,7 +76,10 @@ const ExitUses = Named('ExitUses', {
       ),
       has_exit: Type.Boolean({ description: 'Whether its server has the exit now.' }),
     }),
-    { description: 'Nodes that cannot say, those whose server has the exit first.' },
+    {
+      description:
+        'Nodes that may have had the exit at that time and cannot say. Those of the server that has it now come first; others are named only if it may have been theirs.',
+    },
   ),
 });
 
@@ -96,6 +99,7 @@ function destinationOf(text: string): { host: string; port: number } {
 
 export function exitUseRoutes(app: FastifyInstance, ctx: Context): void {
   operatorRoute(app, 'Operator: nodes')('POST /admin/connections/find', {
+    may: 'may_find_connections',
     id: 'find_exit_uses',
     summary: 'Who used an exit around a time',
     description: `For operator tokens with the right \`may_find_connections\`. Nodes that keep a log of it are asked, and waited for up to ${useAnswerSeconds} seconds. Each question is in the audit log with its reason; answers are stored nowhere.`,
@@ -106,12 +110,6 @@ export function exitUseRoutes(app: FastifyInstance, ctx: Context): void {
       429: 'Too many questions of this kind are under way.',
     },
     handle: async (request) => {
-      if (request.operator.may_find_connections !== 1) {
-        throw forbidden(
-          'This operator token may not ask who used an exit; create one with "exitward operator-token create NAME --may-find-connections".',
-          { code: 'flag_needed' },
-        );
-      }
       const { exit_ip, at, margin_seconds = defaultMarginSeconds, port, ...rest } = request.body;
       const [exit, destination, reason] = await checkAll([
         () => parseAddress('exit_ip', exit_ip, { addresses: 'any' }),

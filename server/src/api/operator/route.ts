@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { addRoute, type Endpoint, type Route } from '../../http/route.ts';
+import type { OperatorRight } from '../../operators/operators.ts';
 
 /** The nouns of /admin in the API document, in its order. */
 export const operatorTags = {
@@ -24,6 +25,8 @@ export const operatorTags = {
 
 interface OperatorRoute<Params extends TSchema, Body extends TSchema, Query extends TSchema>
   extends Route<Params, Body, Query> {
+  /** The right that the operator token needs in addition. */
+  may?: OperatorRight;
   /** Throws 404 if the path's record does not exist; before the body is read. */
   find?: (names: Static<Params>) => Promise<unknown>;
 }
@@ -38,10 +41,14 @@ export function operatorRoute(app: FastifyInstance, tag: keyof typeof operatorTa
     endpoint: Endpoint,
     route: OperatorRoute<Params, Body, Query>,
   ): void => {
-    const { find } = route;
+    const { may, find } = route;
     const usual = {
       tag,
-      config: find ? { find: async ({ params }: FastifyRequest) => find(params as never) } : {},
+      config: {
+        ...(may ? { operator_right: may } : {}),
+        ...(find ? { find: async ({ params }: FastifyRequest) => find(params as never) } : {}),
+      },
+      errors: may ? [403] : [],
     };
     addRoute(app, endpoint, usual, route);
   };

@@ -89,9 +89,9 @@ async function presentWhole(ctx: Context, db: Reader, server: Server, now: numbe
     ...presentServer(server, names, standing(server)),
     contracts: accounts.length,
     certificate_expiry: vpn.certificate_expiry,
-    exit_ips: exits.map(({ server_id: _, ...exit }) => ({
-      ...exit,
-      status: presentStatus({ server_id: server.id, ...exit }, health_stale_seconds, now),
+    exit_ips: exits.map((exit) => ({
+      ...{ ip: exit.ip, port_base: exit.port_base, status_time: exit.status_time },
+      status: presentStatus(exit, health_stale_seconds, now),
       vpn: presentExitVpn(server, exit.ip, vpn),
       confined: confinementOf(exit.ip),
       geostatus: geo.filter(({ ip }) => ip === exit.ip).map(({ ip: _, ...verdict }) => verdict),
