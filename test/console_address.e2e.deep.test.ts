@@ -21,8 +21,10 @@ const look = ({ page }: Visit): Promise<unknown> =>
 
 const stateOf = ({ page }: Visit) => new URL(page.url()).hash.split('?')[1] ?? '';
 
-/** Sets fields by their labels; a text that begins with "press " is a button. */
-async function set(visit: Visit, steps: Array<[string, string?]>): Promise<void> {
+/** Fields by their labels with what they are set to; a label alone is a button. */
+type Steps = Array<[label: string, value?: string]>;
+
+async function set(visit: Visit, steps: Steps): Promise<void> {
   for (const [label, value] of steps) {
     if (value === undefined) await visit.button(label).first().click();
     else {
@@ -73,6 +75,17 @@ async function expectKept(visit: Visit, path: string): Promise<void> {
   await expect.poll(() => look(visit), patience).toEqual({ ...(before as object), scroll: 0 });
 }
 
+/** The steps on the page lead to this state, which the address has, and keeps. */
+async function expectAddressed(visit: Visit, path: string, state: string, steps: Steps) {
+  await visit.go(path);
+  await set(visit, steps);
+  await expect
+    .poll(() => [...new URLSearchParams(stateOf(visit))].sort(), patience)
+    .toEqual([...new URLSearchParams(state)].sort());
+  await expectKept(visit, path);
+  await visit.page.keyboard.press('Escape');
+}
+
 describe('the address of a page of an account', { timeout: 360_000 }, () => {
   let t: Console;
   let visit: Visit;
@@ -80,12 +93,9 @@ describe('the address of a page of an account', { timeout: 360_000 }, () => {
     t = await Console.start();
     visit = await t.visitAs(everything, '/', { viewport: { width: 1280, height: 420 } });
   });
-  afterAll(async () => {
-    await visit?.end();
-    await t?.stop();
-  });
+  afterAll(() => t?.stop());
 
-  test.each<[string, string, Array<[string, string?]>]>([
+  test.each<[path: string, state: string, Steps]>([
     [
       '/usage',
       'span=month&split=server',
@@ -115,15 +125,9 @@ describe('the address of a page of an account', { timeout: 360_000 }, () => {
     ['/tokens', 'dialog=create', [['New API token']]],
     ['/dns', 'state=active', [['State', 'active']]],
     ['/authlist', 'search=20', [['Search', '20']]],
-  ])('of %s is %s, and reload, back and a link give the same view', async (path, state, steps) => {
-    await visit.go(path);
-    await set(visit, steps);
-    await expect
-      .poll(() => [...new URLSearchParams(stateOf(visit))].sort(), patience)
-      .toEqual([...new URLSearchParams(state)].sort());
-    await expectKept(visit, path);
-    await visit.page.keyboard.press('Escape');
-  });
+  ])('of %s is %s, and reload, back and a link give the same view', (...view) =>
+    expectAddressed(visit, ...view),
+  );
 
   test('shows its view to a colleague who signs in first', async () => {
     await t.passwordFor('admin');
@@ -208,17 +212,14 @@ describe('the address of a page of the operator', { timeout: 360_000 }, () => {
     await visit.field('Stay signed in until this tab is closed').check();
     await visit.button('Sign in').click();
   });
-  afterAll(async () => {
-    await visit?.end();
-    await t?.stop();
-  });
+  afterAll(() => t?.stop());
 
   test('leads there behind the sign-in', async () => {
     await visit.heading('Nodes').first().waitFor();
     expect(await visit.field('Search').inputValue()).toBe('aar1-a');
   });
 
-  test.each<[string, string, Array<[string, string?]>]>([
+  test.each<[path: string, state: string, Steps]>([
     [
       '/operator/accounts',
       'search=a&state=over',
@@ -250,15 +251,9 @@ describe('the address of a page of the operator', { timeout: 360_000 }, () => {
       ],
     ],
     ['/operator/tokens', 'dialog=create', [['Create a token']]],
-  ])('of %s is %s, and reload, back and a link give the same view', async (path, state, steps) => {
-    await visit.go(path);
-    await set(visit, steps);
-    await expect
-      .poll(() => [...new URLSearchParams(stateOf(visit))].sort(), patience)
-      .toEqual([...new URLSearchParams(state)].sort());
-    await expectKept(visit, path);
-    await visit.page.keyboard.press('Escape');
-  });
+  ])('of %s is %s, and reload, back and a link give the same view', (...view) =>
+    expectAddressed(visit, ...view),
+  );
 
   test('each thing that needs attention leads to the rows that it names', async () => {
     await visit.go('/operator');

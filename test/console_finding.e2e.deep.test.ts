@@ -19,11 +19,7 @@ describe('finding things', { timeout: 360_000 }, () => {
     visit = await t.visitAs(everything);
     operator = await t.visitAsOperator();
   });
-  afterAll(async () => {
-    await visit?.end();
-    await operator?.end();
-    await t?.stop();
-  });
+  afterAll(() => t?.stop());
 
   const field = ({ page }: Visit) => page.getByRole('combobox', { name: 'Find anything' });
   const options = ({ page }: Visit) => page.getByRole('option');

@@ -14,10 +14,7 @@ describe('a form of the console', { timeout: 360_000 }, () => {
     t = await Console.start();
     visit = await t.visitAs(everything);
   });
-  afterAll(async () => {
-    await visit?.end();
-    await t?.stop();
-  });
+  afterAll(() => t?.stop());
 
   /** Keeps requests to this path waiting until the answer is called. */
   async function hold(path: string): Promise<() => Promise<void>> {

@@ -13,10 +13,7 @@ describe('the lists of an account in the console', { timeout: 360_000 }, () => {
     t = await Console.start();
     visit = await t.visitAs(everything);
   });
-  afterAll(async () => {
-    await visit?.end();
-    await t?.stop();
-  });
+  afterAll(() => t?.stop());
 
   const page = (credentials?: string) =>
     throughProxy(t.facts.proxy, `${t.facts.proxy.origin}/`, credentials);

@@ -14,10 +14,7 @@ describe('an open page of the console', { timeout: 360_000 }, () => {
     t = await Console.start();
     visit = await t.visitAs(everything, '/authlist');
   });
-  afterAll(async () => {
-    await visit?.end();
-    await t?.stop();
-  });
+  afterAll(() => t?.stop());
 
   test('shows what a program changes with an API token, without a reload', async () => {
     await visit.sees('Live');

@@ -101,10 +101,7 @@ describe('the looks of the console', { timeout: 360_000 }, () => {
     await t.passwordFor(everything);
     visit = await t.visitAs(everything);
   });
-  afterAll(async () => {
-    await visit?.end();
-    await t?.stop();
-  });
+  afterAll(() => t?.stop());
 
   test.each(pages)(
     'the page %s is accessible in both themes, also with its dialogs open',

@@ -15,10 +15,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     t = await Console.start();
     visit = await t.visitAsOperator();
   });
-  afterAll(async () => {
-    await visit?.end();
-    await t?.stop();
-  });
+  afterAll(() => t?.stop());
 
   test('a token that the server does not know is refused beside its field', async () => {
     const other = await t.visitAtOperators();

@@ -35,11 +35,7 @@ describe('the pages of a large network', { timeout: 600_000 }, () => {
     await operator.button('Sign in').click();
     await operator.heading('Overview').waitFor();
   });
-  afterAll(async () => {
-    await visit?.end();
-    await operator?.end();
-    await t?.stop();
-  });
+  afterAll(() => t?.stop());
 
   async function bytesOf(request: Request): Promise<number> {
     const body = await (await request.response())?.body().catch(() => undefined);

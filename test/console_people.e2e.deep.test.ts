@@ -16,10 +16,7 @@ describe('users and tokens in the console', { timeout: 360_000 }, () => {
     t = await Console.start();
     visit = await t.visitAs(everything, '/users');
   });
-  afterAll(async () => {
-    await visit?.end();
-    await t?.stop();
-  });
+  afterAll(() => t?.stop());
 
   const more = async (user: string, action: string) => {
     await visit.button(`More for ${user}`).click();

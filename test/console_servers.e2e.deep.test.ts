@@ -15,10 +15,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     t = await Console.start();
     visit = await t.visitAs(everything);
   });
-  afterAll(async () => {
-    await visit?.end();
-    await t?.stop();
-  });
+  afterAll(() => t?.stop());
 
   const table = (name: string | RegExp) => visit.page.getByRole('table', { name });
   const body = (name: string | RegExp) => table(name).locator('tbody tr');

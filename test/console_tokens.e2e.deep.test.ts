@@ -23,11 +23,7 @@ describe('tokens', { timeout: 360_000 }, () => {
     visit = await t.visitAs(everything);
     operator = await t.visitAsOperator();
   });
-  afterAll(async () => {
-    await visit?.end();
-    await operator?.end();
-    await t?.stop();
-  });
+  afterAll(() => t?.stop());
 
   const consoles = [
     ['an account', () => visit, '/tokens', 'Name', 'API tokens'],

@@ -77,6 +77,7 @@ export class Console {
     return new Console(data_dir, port_base, demo, facts, browser);
   }
 
+  /** Ends all visits, too. */
   async stop(): Promise<void> {
     await this.browser.close();
     await this.#demo.stop('SIGKILL');
