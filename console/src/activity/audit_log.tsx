@@ -2,14 +2,14 @@
 import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
 import { usePages } from '../api/paging.ts';
-import { count, dayHeading, ownName } from '../format.ts';
+import { dayHeading, ownName } from '../format.ts';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
 import '../style/activity.css';
-import { Button, Card, Empty, Loaded } from '../ui/ui.ts';
+import { Card } from '../ui/ui.ts';
 import { ExportLog } from './export.tsx';
 import { AuditFilters, useAuditFilters } from './filters.tsx';
-import { useLookBack } from './look_back.ts';
+import { LookBack } from './look_back.tsx';
 import { type AuditRecord, OneRecord } from './record.tsx';
 import { accountKinds, networkKinds } from './sentences.ts';
 
@@ -33,7 +33,6 @@ export function AuditLog({ children, ...log }: Log & { children?: ComponentChild
   const { operation, base } = log;
   const pages = usePages(operation, { query, limit: 50, base });
   const records: readonly AuditRecord[] = pages.rows.data ?? [];
-  const { verb, readOlder } = useLookBack(pages, JSON.stringify(query), records.length);
   const ofAll = children !== undefined && !query.account;
   return (
     <Card>
@@ -46,62 +45,35 @@ export function AuditLog({ children, ...log }: Log & { children?: ComponentChild
           {children}
         </AuditFilters>
       </div>
-      <Loaded of={pages.rows} what="the activity">
-        {() => (
-          <div class="paged-table" aria-busy={pages.isOld || undefined}>
-            <div class="row">
-              <p class="note" role="status">
-                {count(records.length, 'record')}
-                {pages.hasMore ? ' so far' : isFiltering ? ' found' : ''}.
-              </p>
-              {isFiltering && (
-                <Button kind="quiet" onClick={filters.clear}>
-                  Clear the filters
-                </Button>
-              )}
-              {records.length > 0 && (
-                <span class="row-end">
-                  <ExportLog name={log.name} of={pages} />
-                </span>
-              )}
-            </div>
-            {records.length === 0 ? (
-              <Empty title={isFiltering ? 'No matches' : 'No activity yet'}>
-                {isFiltering
-                  ? pages.hasMore
-                    ? 'No matches so far. Older records haven’t been searched yet.'
-                    : 'No record matches.'
-                  : 'Every change appears here.'}
-              </Empty>
-            ) : (
-              daysOf(records).map(([day, ofDay]) => (
-                <section key={day}>
-                  <h2 class="activity-day">{day}</h2>
-                  <ol class="activity">
-                    {ofDay.map((record) => (
-                      <li key={record.id} class={ofAll ? 'audit-record' : undefined}>
-                        <OneRecord record={record} />
-                        {ofAll && record.account && (
-                          <Link href={paths.operator.account(record.account)}>
-                            {record.account}
-                          </Link>
-                        )}
-                      </li>
-                    ))}
-                  </ol>
-                </section>
-              ))
-            )}
-            {pages.hasMore && (
-              <p>
-                <Button busy={pages.isReading} onClick={readOlder}>
-                  {verb}
-                </Button>
-              </p>
-            )}
-          </div>
-        )}
-      </Loaded>
+      <LookBack
+        {...{ pages, isFiltering }}
+        search={JSON.stringify(query)}
+        what="the activity"
+        noun="record"
+        onClear={filters.clear}
+        exporter={<ExportLog name={log.name} of={pages} />}
+        empty={{
+          title: 'No activity yet',
+          text: 'Every change appears here.',
+          noMatch: 'No record matches.',
+        }}
+      >
+        {daysOf(records).map(([day, ofDay]) => (
+          <section key={day}>
+            <h2 class="activity-day">{day}</h2>
+            <ol class="activity">
+              {ofDay.map((record) => (
+                <li key={record.id} class={ofAll ? 'audit-record' : undefined}>
+                  <OneRecord record={record} />
+                  {ofAll && record.account && (
+                    <Link href={paths.operator.account(record.account)}>{record.account}</Link>
+                  )}
+                </li>
+              ))}
+            </ol>
+          </section>
+        ))}
+      </LookBack>
     </Card>
   );
 }

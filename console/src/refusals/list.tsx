@@ -3,26 +3,16 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { localDay } from '../activity/days.ts';
-import { useLookBack } from '../activity/look_back.ts';
+import { LookBack } from '../activity/look_back.tsx';
 import { useAddressStates, usePath } from '../address.ts';
 import { usePages } from '../api/paging.ts';
 import type { Scope } from '../api/scope.ts';
-import { count } from '../format.ts';
 import { ExportMenu, timeText } from '../forms/export.tsx';
 import { type Choices, SuggestField } from '../forms/suggest_field.tsx';
 import { Views } from '../forms/views.tsx';
 import { addressOf } from '../paths.ts';
 import { isAddress, useTyped } from '../typed.ts';
-import {
-  Button,
-  Card,
-  DateField,
-  Empty,
-  FilterBar,
-  Loaded,
-  SearchField,
-  SelectField,
-} from '../ui/ui.ts';
+import { Card, DateField, FilterBar, SearchField, SelectField } from '../ui/ui.ts';
 import { RefusalTable } from './table.tsx';
 import type { Refusal } from './to_test.ts';
 import { reasonOptions, reasonWords } from './words.ts';
@@ -62,8 +52,6 @@ export function RefusalList({ scope, useServers, children, more }: RefusalListPr
   };
   const operation = scope ? 'console_list_refusals' : 'admin_list_refusals';
   const pages = usePages(operation, { query, limit: 100, base: scope?.base });
-  const rows = pages.rows.data ?? [];
-  const { verb, readOlder } = useLookBack(pages, JSON.stringify(query), rows.length);
   const { refetch } = pages.rows;
   useEffect(() => {
     const timer = setInterval(() => {
@@ -119,49 +107,21 @@ export function RefusalList({ scope, useServers, children, more }: RefusalListPr
           />
         </FilterBar>
       </div>
-      <Loaded of={pages.rows} what="the refused connections">
-        {() => (
-          <div class="paged-table" aria-busy={pages.isOld || undefined}>
-            <div class="row">
-              <p class="note" role="status">
-                {(rows.length > 0 || isFiltering) &&
-                  `${count(rows.length, 'row')}${pages.hasMore ? ' so far' : isFiltering ? ' found' : ''}.`}
-              </p>
-              {isFiltering && (
-                <Button
-                  kind="quiet"
-                  onClick={() => navigate(addressOf(path, {}), { replace: true })}
-                >
-                  Clear the filters
-                </Button>
-              )}
-              {rows.length > 0 && (
-                <span class="row-end">
-                  <ExportMenu<Refusal> name="refused" of={pages} {...{ header, cells }} />
-                </span>
-              )}
-            </div>
-            {rows.length === 0 ? (
-              <Empty title={isFiltering ? 'No matches' : 'Nothing refused lately'}>
-                {isFiltering
-                  ? pages.hasMore
-                    ? 'No matches so far. Older rows haven’t been searched yet.'
-                    : 'No refused connection matches.'
-                  : 'Refused connections appear here within seconds.'}
-              </Empty>
-            ) : (
-              <RefusalTable rows={rows} scope={scope} />
-            )}
-            {pages.hasMore && (
-              <p>
-                <Button busy={pages.isReading} onClick={readOlder}>
-                  {verb}
-                </Button>
-              </p>
-            )}
-          </div>
-        )}
-      </Loaded>
+      <LookBack
+        {...{ pages, isFiltering }}
+        search={JSON.stringify(query)}
+        what="the refused connections"
+        noun="row"
+        onClear={() => navigate(addressOf(path, {}), { replace: true })}
+        exporter={<ExportMenu<Refusal> name="refused" of={pages} {...{ header, cells }} />}
+        empty={{
+          title: 'Nothing refused lately',
+          text: 'Refused connections appear here within seconds.',
+          noMatch: 'No refused connection matches.',
+        }}
+      >
+        <RefusalTable rows={pages.rows.data ?? []} scope={scope} />
+      </LookBack>
     </Card>
   );
 }
