@@ -31,3 +31,17 @@ export const systemClock: Clock = {
       signal?.addEventListener('abort', done);
     }),
 };
+
+/** Acts again and again, so many seconds after it has acted, until the signal is aborted. */
+export async function every(
+  clock: Pick<Clock, 'sleep'>,
+  seconds: number,
+  signal: AbortSignal,
+  act: () => unknown,
+): Promise<void> {
+  for (;;) {
+    await clock.sleep(seconds, signal);
+    if (signal.aborted) return;
+    await act();
+  }
+}

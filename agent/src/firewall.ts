@@ -7,7 +7,7 @@ import type { Network } from '../../kit/src/address.ts';
 import { ignore } from '../../kit/src/owner.ts';
 import { SerialQueue } from '../../kit/src/serial_queue.ts';
 import { refusedIpv4, refusedIpv6, routedIpv6 } from './address.ts';
-import type { Clock } from './clock.ts';
+import { type Clock, every } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Fault } from './faults.ts';
 import type { Listener } from './policy/policy.ts';
@@ -58,11 +58,8 @@ export class Firewall {
   }
 
   /** Puts the rules back until the signal is aborted. */
-  async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.#clock.sleep(lookSeconds, signal);
-      await this.look();
-    }
+  run(signal: AbortSignal): Promise<void> {
+    return every(this.#clock, lookSeconds, signal, () => this.look());
   }
 
   /** Puts the rules back if the kernel does not have all of them any more. */

@@ -7,6 +7,7 @@ import { canonicalAddress } from '../../../kit/src/address.ts';
 import { ownedByConnection } from '../../../kit/src/owner.ts';
 import { SerialQueue } from '../../../kit/src/serial_queue.ts';
 import { ownAddresses } from '../address.ts';
+import { every } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { connectionCaps } from '../connection_caps.ts';
 import { isWanted } from '../connection_groups.ts';
@@ -133,20 +134,17 @@ class EmbeddedEngine implements Engine {
   run(): void {
     const { clock, log } = this.#ctx;
     const { signal } = this.#stopping;
-    const every = async (seconds: number, work: () => unknown) => {
-      for (;;) {
-        await clock.sleep(seconds, signal);
-        if (signal.aborted) return;
+    const lookAfter = (seconds: number, work: () => unknown) =>
+      every(clock, seconds, signal, async () => {
         try {
           await work();
         } catch (error) {
           // An error of the machine, such as no free descriptor: the next time may succeed.
           log.error({ err: error }, 'the engine could not look after its connections and ports');
         }
-      }
-    };
-    void every(evaluateSeconds, () => this.#closeRevoked());
-    void every(retrySeconds, () => {
+      });
+    void lookAfter(evaluateSeconds, () => this.#closeRevoked());
+    void lookAfter(retrySeconds, () => {
       this.#ctx.rules = { ...this.#ctx.rules, own: ownAddresses(this.#ctx.rules.own) };
       this.#ctx.resolver.followMachine();
       this.#ctx.outgoing_ports = readOutgoingPorts();

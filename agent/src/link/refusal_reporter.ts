@@ -2,7 +2,7 @@
 // who ask why, from memory alone.
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.ts';
+import { type Clock, every } from '../clock.ts';
 import { type Refusal, Refusals } from '../policy/refusals.ts';
 import { isRefusedForGood } from '../send_waiting.ts';
 
@@ -42,12 +42,8 @@ export class RefusalReporter {
     this.#options = options;
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      await this.#options.clock.sleep(reportSeconds, signal);
-      if (signal.aborted) return;
-      await this.report();
-    }
+  run(signal: AbortSignal): Promise<void> {
+    return every(this.#options.clock, reportSeconds, signal, () => this.report());
   }
 
   /** Reports all. A failed report is repeated, unless it will never be accepted. */

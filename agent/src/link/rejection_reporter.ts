@@ -2,7 +2,7 @@
 // figures are for charts, not for bills.
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.ts';
+import { type Clock, every } from '../clock.ts';
 import type { DecisionCounts } from '../policy/decision_tally.ts';
 import { allReasons, type Reason } from '../policy/denials.ts';
 
@@ -35,12 +35,8 @@ export class RejectionReporter {
     this.#options = options;
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      await this.#options.clock.sleep(reportSeconds, signal);
-      if (signal.aborted) return;
-      await this.report();
-    }
+  run(signal: AbortSignal): Promise<void> {
+    return every(this.#options.clock, reportSeconds, signal, () => this.report());
   }
 
   /** Reports the counts if they have changed. Never fails: the next report contains them too. */

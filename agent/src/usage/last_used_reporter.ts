@@ -1,7 +1,7 @@
 // Reports each minute which authlist entries let connections in. It is a hint for people, not for
 // bills, and only in memory.
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.ts';
+import { type Clock, every } from '../clock.ts';
 import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
 import { sendWaiting } from '../send_waiting.ts';
 
@@ -29,13 +29,11 @@ export class LastUsedReporter {
     this.#options = options;
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      await this.#options.clock.sleep(reportSeconds, signal);
-      if (signal.aborted) return;
+  run(signal: AbortSignal): Promise<void> {
+    return every(this.#options.clock, reportSeconds, signal, async () => {
       await this.collect();
       await this.send();
-    }
+    });
   }
 
   async collect(): Promise<void> {
