@@ -11,7 +11,6 @@ const debts: Record<string, Record<string, string[][]>> = {
     // Opening a PostgreSQL database to write in it begins a new history where a standby took over:
     // no caller may forget to say so.
     '': [['changes', 'db']],
-    api: [['manage', 'operator']],
   },
 };
 

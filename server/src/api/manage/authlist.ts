@@ -30,6 +30,7 @@ import { created } from '../../http/route.ts';
 import { Expiry, Ip, NewEntry, User } from '../account/authlist.ts';
 import { EndsBefore, filterIn, listQuery, pageIn, readPage } from '../list_pages.ts';
 import { earliest, type Part } from '../lists.ts';
+import { Proof } from '../operator/addresses.ts';
 import type { Mount } from './mount.ts';
 import { Note, noteFields, shownNote } from './notes.ts';
 import { removalOfAll, undoOfRemoval } from './removals.ts';
@@ -37,13 +38,6 @@ import { onlyOneself, requireSelf, type Scope } from './scope.ts';
 
 export const addressIsTaken =
   'The address is on the authlist already, the user is not part of the account, or the list is full.';
-export const Proof = Type.Union(
-  [OneOf(['proven', 'unproven', 'waits'], 'How the entry stands.'), Type.Null()],
-  {
-    description:
-      'proven: the address asked for it, or an operator says so; unproven: it holds until another account proves the address to be its own; waits: unproven, and nodes let nobody in by it yet; null: no proof is asked for (EXITWARD_AUTHLIST_PROOF).',
-  },
-);
 const Entry = Named('OperatorAuthlistEntry', {
   id: Integer('Id of the entry on this account.', 1),
   ip: Type.String({ description: 'IP address.' }),

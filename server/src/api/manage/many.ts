@@ -10,26 +10,17 @@ import {
   removeEntries,
 } from '../../authlist/authlist.ts';
 import type { Transaction } from '../../db/database.ts';
-import { invalidField } from '../../errors.ts';
 import { ErrorCode, Integer, Named, OneOf, Removed } from '../../http/fields.ts';
 import { changeOverrideExpiries, removeOverrides } from '../../overrides/overrides.ts';
 import { Expiry, User } from '../account/authlist.ts';
+import { Changed, Ids, maxAtOnce, oneIsMissing, rejectRepeated } from '../at_once.ts';
 import { addressIsTaken } from './authlist.ts';
 import type { Mount } from './mount.ts';
 import { Note } from './notes.ts';
 import { onlyOneself, requireSelf, type Scope } from './scope.ts';
 
-export const maxAtOnce = 1000;
 const Id = Integer('Id of an entry.', 1);
 
-export const Ids = Named('ChosenEntries', {
-  ids: Type.Array(Id, {
-    description: `Which entries, each once: at most ${maxAtOnce}.`,
-    minItems: 1,
-    maxItems: maxAtOnce,
-    uniqueItems: true,
-  }),
-});
 const Expiries = Named('EntryExpiries', {
   entries: Type.Array(Named('EntryExpiry', { id: Id, expiry: Expiry }), {
     description: `Which entries, each once, and when each is to expire: at most ${maxAtOnce}.`,
@@ -37,13 +28,6 @@ const Expiries = Named('EntryExpiries', {
     maxItems: maxAtOnce,
   }),
 });
-/** The 404 of a request that names many records. */
-export const oneIsMissing = (records: string) =>
-  `One of the ${records} is not there, as \`field\` says; nothing was done.`;
-export const Changed = Named('ChangedEntries', { changed: Integer('How many.') });
-/** The response to the revocation of many tokens. */
-export const Revoked = Named('RevokedTokens', { revoked: Integer('How many tokens.') });
-
 const Pasted = Named('PastedAddresses', {
   addresses: Type.String({
     description: `One address on each line, at most ${maxAtOnce}. Blank lines do not count; what stands behind # is the note of the entry.`,
@@ -77,18 +61,6 @@ const PastedResult = Named('AddedAddresses', {
 interface Expiring {
   id: number;
   expiry: number;
-}
-
-/** Errors: 400 naming the first repeated one. */
-export function rejectRepeated(
-  keys: ReadonlyArray<number | string>,
-  fieldOf: (at: number) => string,
-): void {
-  const seen = new Set<number | string>();
-  for (const [at, key] of keys.entries()) {
-    if (seen.has(key)) throw invalidField(fieldOf(at), 'given twice; expected each once.');
-    seen.add(key);
-  }
 }
 
 export function manyRoutes({ audience, routesOf, write }: Mount): void {

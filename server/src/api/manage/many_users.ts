@@ -6,7 +6,7 @@ import { invalidField } from '../../errors.ts';
 import { Integer, Named, Strict } from '../../http/fields.ts';
 import { endSessionsOf } from '../../sign_in/sign_in.ts';
 import { requireUsers, type User } from '../../users/users.ts';
-import { Changed, Ids, maxAtOnce, oneIsMissing, rejectRepeated } from './many.ts';
+import { Changed, Ids, maxAtOnce, oneIsMissing, rejectRepeated } from '../at_once.ts';
 import type { Mount } from './mount.ts';
 import type { Scope } from './scope.ts';
 import { GivenPassword, passwordErrors } from './sign_in_fields.ts';

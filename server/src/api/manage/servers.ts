@@ -25,8 +25,8 @@ import {
   ServerPath,
   Usage,
 } from '../account/servers.ts';
+import { ExitVpn, presentExitVpn } from '../exit_vpn.ts';
 import { pageIn, readPage } from '../list_pages.ts';
-import { ExitVpn, presentExitVpn } from './exit_vpn.ts';
 import type { Mount } from './mount.ts';
 import { networkSlices, ServersQuery } from './network.ts';
 import type { Scope } from './scope.ts';

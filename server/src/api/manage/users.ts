@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
 import type { Reader, Transaction } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
-import { Integer, Name, Named, OneOf, orNull, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { Integer, Named, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
 import {
@@ -19,74 +19,21 @@ import {
   createUser,
   limitsOfUsers,
   makeAdmin,
-  maxAddresses,
-  maxAddressSeconds,
-  maxServers,
-  minAddressSeconds,
   periodOfUsers,
   raiseTokenVersion,
   requireOtherAdmin,
   requireUserNamed,
   type User,
   type UserChanges,
-  userServices,
   userSlices,
 } from '../../users/users.ts';
-import { flagFields, presentUser, UserRecord } from '../account/users.ts';
+import { presentUser, UserRecord } from '../account/users.ts';
 import { filterIn, listQuery, pageIn, readPage } from '../list_pages.ts';
 import { never, type Part } from '../lists.ts';
+import { DisplayName, Flags, LimitChanges, Limits, NewUser } from '../user_fields.ts';
 import type { Mount } from './mount.ts';
 import { type Audience, requireSelf, type Scope } from './scope.ts';
 import { GivenPassword, passwordErrors } from './sign_in_fields.ts';
-
-const limitFields = {
-  limit_bytes: orNull(Integer('Bytes.'), 'Bytes in a billing period; null: as the contract says.'),
-  on_limit: OneOf(
-    ['refuse', 'notify'],
-    'What happens when these bytes are used up: nodes refuse the user until the next billing period, or the user only needs attention.',
-  ),
-  max_connections: orNull(
-    Integer('Connections.', 1, 1_000_000),
-    'Connections at once, in the whole network; null: no limit.',
-  ),
-  max_addresses: orNull(
-    Integer('Addresses.', 1, maxAddresses),
-    'Source addresses within `address_seconds`, an IPv6 address counted as its /64; null: no limit.',
-  ),
-  address_seconds: Integer(
-    'How long a source address counts after its last connection.',
-    minAddressSeconds,
-    maxAddressSeconds,
-  ),
-  active_until: orNull(
-    Timestamp('Epoch seconds.', 1),
-    'When the access to proxies and VPN ends; null: never.',
-  ),
-  services: orNull(
-    Type.Array(OneOf([...userServices], 'A service; proxy: over TLS, too.'), {
-      minItems: 1,
-      uniqueItems: true,
-    }),
-    'The services that the user may use; null: all.',
-  ),
-  servers: orNull(
-    Type.Array(Type.String({ description: 'Server short name.' }), {
-      minItems: 1,
-      maxItems: maxServers,
-      uniqueItems: true,
-    }),
-    'The servers that the user may use; null: all. One that was removed from the network is not shown.',
-  ),
-};
-const Limits = Named(
-  'UserLimits',
-  limitFields,
-  'Limits of the user, next to those of the contract.',
-);
-const LimitChanges = orNull(
-  Named('UserLimitChanges', Type.Partial(Type.Object(limitFields)).properties),
-  'Limits; those left out stay as they are. A null ends one; null in place of all ends them all.',
-);
 
 const Moment = (description: string) =>
   Type.Union([Timestamp('Epoch seconds.'), Type.Null()], { description });
@@ -125,17 +72,6 @@ const Query = Strict(
     flag: Type.Optional(OneOf([...userFlags], 'Only users who have this permission.')),
   }),
 );
-const DisplayName = Text('Descriptive name.', 128);
-const Flags = Strict(
-  Type.Partial(Type.Object(flagFields)).properties,
-  'Permissions; those left out are off for a new user, and stay as they are on a change.',
-);
-export const NewUser = Named('NewAccountUser', {
-  name: Name('Username the user authenticates with; it stays.'),
-  display_name: Type.Optional(DisplayName),
-  flags: Type.Optional(Flags),
-  limits: Type.Optional(LimitChanges),
-});
 export const UserRights = {
   active: Type.Optional(Type.Boolean({ description: 'Whether the user is enabled.' })),
   flags: Type.Optional(Flags),

@@ -25,9 +25,9 @@ import { created } from '../../http/route.ts';
 import { listPortSchemes } from '../../port_schemes/port_schemes.ts';
 import { periodTotals } from '../../usage/usage.ts';
 import { periodAt } from '../../values/periods.ts';
+import { Changed, oneIsMissing, rejectRepeated } from '../at_once.ts';
 import { EndsBefore, filterIn, listQuery, pageIn, readPage } from '../list_pages.ts';
 import { LongReads } from '../long_reads.ts';
-import { Changed, oneIsMissing, rejectRepeated } from '../manage/many.ts';
 import { AccountPath, operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 

@@ -9,9 +9,15 @@ import { limitIn, PageQuery } from '../../http/paging.ts';
 import { findPointing } from '../../overrides/overrides.ts';
 import { findExits } from '../../servers/servers.ts';
 import { networkIn } from '../../values/address.ts';
-import { Proof } from '../manage/authlist.ts';
 import { operatorRoute } from './route.ts';
 
+export const Proof = Type.Union(
+  [OneOf(['proven', 'unproven', 'waits'], 'How the entry stands.'), Type.Null()],
+  {
+    description:
+      'proven: the address asked for it, or an operator says so; unproven: it holds until another account proves the address to be its own; waits: unproven, and nodes let nobody in by it yet; null: no proof is asked for (EXITWARD_AUTHLIST_PROOF).',
+  },
+);
 const ip = Type.String({ description: 'IP address.' });
 const expiry = Timestamp('When the entry expires.');
 const Claim = Strict({

@@ -9,7 +9,7 @@ import { requireValid } from '../../http/errors.ts';
 import { Integer, largeBodyLimit, Name, Named, OneOf, Strict, Text } from '../../http/fields.ts';
 import { faultsIn } from '../../http/validation.ts';
 import { carryOut, type Planned, planManifest, rejectEmpty } from '../../manifests/manifests.ts';
-import { NewUser } from '../manage/users.ts';
+import { NewUser } from '../user_fields.ts';
 import { NewAccount } from './accounts.ts';
 import { operatorRehearsal, operatorWrite } from './checks.ts';
 import { readRecords } from './manifest_document.ts';

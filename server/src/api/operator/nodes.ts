@@ -26,9 +26,9 @@ import {
 } from '../../nodes/nodes.ts';
 import { requireServerOfBody } from '../../servers/servers.ts';
 import { compareVersions, version } from '../../values/version.ts';
+import { oneIsMissing } from '../at_once.ts';
 import { filterIn, listQuery, pageIn, readPage } from '../list_pages.ts';
 import { LongReads } from '../long_reads.ts';
-import { oneIsMissing } from '../manage/many.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 

@@ -15,9 +15,9 @@ import {
   removeOperatorToken,
   removeOperatorTokens,
 } from '../../operators/operators.ts';
+import { Ids, oneIsMissing, Revoked } from '../at_once.ts';
 import { filterIn, listQuery, pageIn, readPage } from '../list_pages.ts';
 import { LongReads } from '../long_reads.ts';
-import { Ids, oneIsMissing, Revoked } from '../manage/many.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 

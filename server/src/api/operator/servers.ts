@@ -23,7 +23,7 @@ import {
   setExitIp,
 } from '../../servers/servers.ts';
 import { presentStatus, ServerPath } from '../account/servers.ts';
-import { ExitVpn, presentExitVpn } from '../manage/exit_vpn.ts';
+import { ExitVpn, presentExitVpn } from '../exit_vpn.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 import { exitFields, serverFields } from './server_fields.ts';

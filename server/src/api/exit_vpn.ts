@@ -1,10 +1,10 @@
 // The VPN services of an exit IP, for pages and operators; /v0 does not show them.
 import { isIPv4 } from 'node:net';
 import { Type } from 'typebox';
-import { OneOf, Strict } from '../../http/fields.ts';
-import type { VpnHealth } from '../../nodes/nodes.ts';
-import { type HealthStatus, type Server, servicesOf } from '../../servers/servers.ts';
-import { ExitIp } from '../account/servers.ts';
+import { OneOf, Strict } from '../http/fields.ts';
+import type { VpnHealth } from '../nodes/nodes.ts';
+import { type HealthStatus, type Server, servicesOf } from '../servers/servers.ts';
+import { ExitIp } from './account/servers.ts';
 
 const { status, status_time } = ExitIp.properties;
 
