@@ -1,4 +1,4 @@
-// A list that is read back in time, such as the audit log: further, page by page, while there are no
+// A list that is read back in time, such as the audit log: further, page by page, while nothing
 // matches.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
