@@ -23,7 +23,13 @@ import { Connections } from '../src/squid/agent/connections.ts';
 import { MeterLog, noteStart, parseMeterLine } from '../src/squid/agent/meter_log.ts';
 import { Connections as LetIn } from '../src/squid/decider/connections.ts';
 import type { Opened } from '../src/squid/protocol.ts';
-import { parseSockets, portFilter, type Socket, socketFilter } from '../src/squid/sockets.ts';
+import {
+  killFilters,
+  parseSockets,
+  portFilter,
+  type Socket,
+  socketFilter,
+} from '../src/squid/sockets.ts';
 
 let dir: string;
 let path: string;
@@ -242,6 +248,24 @@ describe('the kernel', () => {
     expect(portFilter([11003, 10001, 11002, 11001, 12000])).toBe(
       '( sport = :10001 or ( sport >= :11001 and sport <= :11003 ) or sport = :12000 )',
     );
+  });
+
+  test('connections to close go together by their source ports, each once', () => {
+    expect(killFilters(['192.0.2.1:40002>11001', '2001:db8::1:40001>11001'], '192.0.2.9')).toEqual([
+      'dport >= :40001 and dport <= :40002 and src 192.0.2.9 and ' +
+        '( ( dst [2001:db8::1]:40001 and sport = :11001 ) or ( dst 192.0.2.1:40002 and sport = :11001 ) ' +
+        'or ( dst [::ffff:192.0.2.1]:40002 and sport = :11001 ) )',
+    ]);
+    const ports = Array.from({ length: 1000 }, (_, at) => 40_000 + ((at * 7) % 1000));
+    const filters = killFilters(ports.map((port) => `192.0.2.1:${port}>11001`));
+    const ranges = filters.map((filter) => filter.match(/\d{5}/g)?.slice(0, 2).map(Number));
+    expect(ranges).toEqual([
+      [40_000, 40_399],
+      [40_400, 40_799],
+      [40_800, 40_999],
+    ]);
+    for (const filter of filters) expect(filter.length).toBeLessThan(128 * 1024);
+    expect(killFilters(['nonsense', '192.0.2.1:1>2 or dport = :1'])).toEqual([]);
   });
 });
 

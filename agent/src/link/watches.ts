@@ -28,7 +28,10 @@ interface Watch {
 }
 
 const everySeconds = 3;
-/** All that are due by then are answered together: looking at all connections takes a moment. */
+/**
+ * The pause after an answer. All that are due by then are answered together: looking at all
+ * connections takes a moment.
+ */
 const pauseSeconds = 0.25;
 const longestLeaseSeconds = 60;
 /** The control plane asks for fewer at once. */
@@ -67,25 +70,27 @@ export class Watches {
     const { clock } = this.#options;
     while (!signal.aborted) {
       this.#wake = new AbortController();
-      await this.#answerDue();
       const due = Math.min(...Array.from(this.#watches.values(), (watch) => watch.due));
       const wait = Math.max(0, due - clock.steady());
       await clock.sleep(wait, AbortSignal.any([signal, this.#wake.signal]));
-      await clock.sleep(pauseSeconds, signal);
+      // The first look of somebody waits for this answer.
+      if (await this.#answerDue()) await clock.sleep(pauseSeconds, signal);
     }
   }
 
-  async #answerDue(): Promise<void> {
+  /** Returns whether any was due. */
+  async #answerDue(): Promise<boolean> {
     const { engine, clock } = this.#options;
     const now = clock.steady();
     for (const [id, { until }] of this.#watches) if (until <= now) this.#watches.delete(id);
     const due = Array.from(this.#watches).filter(([, watch]) => watch.due <= now + pauseSeconds);
-    if (due.length === 0) return;
+    if (due.length === 0) return false;
     const groups = await groupConnections(engine.connections());
     for (const [id, watch] of due) {
       watch.due = now + everySeconds;
       await this.#answer(id, largestGroups(groups, watch.filter));
     }
+    return true;
   }
 
   async #answer(id: number, largest: LargestGroups): Promise<void> {

@@ -2,6 +2,7 @@
 // closing them. Both processes use this file.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { canonicalAddress } from '../../../kit/src/address.ts';
 
@@ -23,7 +24,9 @@ export interface Socket {
 
 const maxOutputBytes = 256 * 1024 * 1024;
 /** How many connections one call closes: the filter is an argument, and its length is limited. */
-const killedAtOnce = 200;
+const killedAtOnce = 400;
+/** A turn of the event loop reads this much of a list: some 2,000 connections. */
+const readTogetherCharacters = 1024 * 1024;
 
 /** Client connections that can still carry data, not those where Squid waits for the end. */
 const states = ['state', 'established', 'state', 'close-wait', 'state', 'fin-wait-1'];
@@ -49,7 +52,15 @@ export async function listSockets(ports: readonly number[], host?: string): Prom
     maxBuffer: maxOutputBytes,
     encoding: 'latin1',
   });
-  return parseSockets(stdout);
+  const sockets: Socket[] = [];
+  for (let start = 0; start < stdout.length; ) {
+    if (start > 0) await setImmediate();
+    const lineEnd = stdout.indexOf('\n', start + readTogetherCharacters);
+    const end = lineEnd < 0 ? stdout.length : lineEnd + 1;
+    for (const socket of parseSockets(stdout.slice(start, end))) sockets.push(socket);
+    start = end;
+  }
+  return sockets;
 }
 
 /** The kernel's id of this boot, shortened. */
@@ -57,22 +68,38 @@ export const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').sl
 
 /** Closes client connections at once. Errors: the right is missing (CAP_NET_ADMIN). */
 export async function killSockets(connections: readonly string[], host?: string): Promise<void> {
-  for (let at = 0; at < connections.length; at += killedAtOnce) {
-    const filters = connections.slice(at, at + killedAtOnce).flatMap((connection) => {
-      const match = /^([\w.:%-]+):(\d+)>(\d+)$/.exec(connection);
-      if (!match) return [];
-      const [, source = '', source_port, port] = match;
-      // Squid listens on IPv6 for both families, so IPv4 clients have mapped addresses.
-      const spellings = source.includes(':') ? [`[${source}]`] : [source, `[::ffff:${source}]`];
-      return spellings.map(
-        (ip) => `( dst ${ip}:${source_port} and sport = :${port}${andHost(host)} )`,
-      );
-    });
-    if (filters.length === 0) continue;
+  for (const filter of killFilters(connections, host)) {
     // Without the right, `ss -K` closes nothing and only says so.
-    const { stderr } = await run('ss', ['-KtnH', filters.join(' or ')]);
+    const { stderr } = await run('ss', ['-KtnH', filter]);
     if (/not permitted/i.test(stderr)) throw new Error(`ss -K: ${stderr.trim()}`);
   }
+}
+
+/**
+ * One for each call of `ss`. The kernel compares each socket of the machine with each filter, so
+ * connections with neighbouring source ports go together: two comparisons rule out most sockets.
+ */
+export function killFilters(connections: readonly string[], host?: string): string[] {
+  const named = connections.flatMap((connection) => {
+    const match = /^([\w.:%-]+):(\d+)>(\d+)$/.exec(connection);
+    if (!match) return [];
+    const [, source = '', source_port, port] = match;
+    return [{ source, source_port: Number(source_port), port }];
+  });
+  named.sort((a, b) => a.source_port - b.source_port);
+  const filters: string[] = [];
+  for (let at = 0; at < named.length; at += killedAtOnce) {
+    const together = named.slice(at, at + killedAtOnce);
+    const [first, last] = [together[0]?.source_port, together.at(-1)?.source_port];
+    const each = together.flatMap(({ source, source_port, port }) => {
+      // Squid listens on IPv6 for both families, so IPv4 clients have mapped addresses.
+      const spellings = source.includes(':') ? [`[${source}]`] : [source, `[::ffff:${source}]`];
+      return spellings.map((ip) => `( dst ${ip}:${source_port} and sport = :${port} )`);
+    });
+    const range = `dport >= :${first} and dport <= :${last}${andHost(host)}`;
+    filters.push(`${range} and ( ${each.join(' or ')} )`);
+  }
+  return filters;
 }
 
 /** Another node may use the same ports on another address. */
