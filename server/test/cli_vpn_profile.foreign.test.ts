@@ -39,7 +39,7 @@ test('without a server the values of all are printed, with one those of that, an
   expect([all.code, all.stderr]).toEqual([0, expect.stringContaining('not stored')]);
   expect(all.stdout).toMatch(/^login\tbob@acme\nexpiry\t\nserver\tams1\n/);
   expect(all.stdout).toContain('server\tfra1\nservices\tvpn-ikev2\nhostname\tfra1.example.net\n');
-  expect(all.stdout).toContain('exit ip\t198.18.0.1\nexit ips\t198.18.0.1,198.18.0.3\n');
+  expect(all.stdout).toContain('exit IP\t198.18.0.1\nexit IPs\t198.18.0.1,198.18.0.3\n');
   const profileRun = await profile('fra1', '--exit', '198.18.0.3', '--lifetime', '30d', '--json');
   expect(JSON.parse(profileRun.stdout)).toMatchObject({
     login: expect.stringMatching(/^bob@acme~/),

@@ -1,26 +1,18 @@
 // exw vpn: profiles for the VPN of one or all servers, and whether this machine leaves by a VPN.
-import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
+import { UsageFault } from '../../../kit/src/cli/failures.ts';
 import type { Option } from '../../../kit/src/cli/options.ts';
 import type { Column, Shown } from '../../../kit/src/cli/output.ts';
-import { type OutputFile, shownFile, writeFiles } from '../../../kit/src/cli/output_files.ts';
+import {
+  profileFormats,
+  profileParts,
+  takeFiles,
+  type VpnProfile,
+} from '../../../kit/src/cli/vpn_profile.ts';
 import { lifetimeUntil } from './account.ts';
 import { command } from './command.ts';
 import { asPerson, type Person, personNotes, personOptions } from './person.ts';
 import { address, isSameAddress, time } from './values.ts';
 import { writePrivate } from './written.ts';
-
-interface ProfileFile extends OutputFile {
-  format: string;
-}
-
-interface Profile {
-  login: string;
-  expiry: number | null;
-  servers: object[];
-  files: ProfileFile[];
-}
-
-const formats = ['apple', 'windows', 'android', 'networkmanager', 'strongswan'] as const;
 
 const server = {
   server: {
@@ -46,22 +38,11 @@ interface Wanted {
 }
 
 const makeProfile = (person: Person, { server, exit, expiry }: Wanted) =>
-  person.send<Profile>('POST', `/users/${encodeURIComponent(person.user)}/vpn-profile`, {
+  person.send<VpnProfile>('POST', `/users/${encodeURIComponent(person.user)}/vpn-profile`, {
     server,
     exit_ip: exit,
     lifetime_seconds: expiry === undefined ? undefined : lifetimeUntil(expiry),
   });
-
-const loginColumns: Column[] = ['login', ['expiry', 'expiry', 'time']];
-const serverColumns: Column[] = [
-  'server',
-  ['services', 'services', 'list'],
-  'hostname',
-  ['exit IP', 'exit_ip'],
-  ['exit IPs', 'exit_ips', 'list'],
-  'password',
-  'shared_key',
-];
 
 const vpnLogin = command({
   name: 'vpn login',
@@ -73,8 +54,7 @@ const vpnLogin = command({
     const wanted = { ...options, server };
     const profile = await asPerson(session, options, (person) => makeProfile(person, wanted));
     const { files: _, ...value } = profile;
-    const records = value.servers.map((server) => ({ record: server, columns: serverColumns }));
-    return { value, parts: [{ record: value, columns: loginColumns }, ...records] };
+    return { value, parts: profileParts(profile) };
   },
 });
 
@@ -87,7 +67,7 @@ const vpnProfile = command({
     format: {
       summary: 'this file alone, to standard output or to --output',
       value: '<name>',
-      choices: formats,
+      choices: profileFormats,
       read: String,
     },
     output: {
@@ -100,16 +80,13 @@ const vpnProfile = command({
   run: async ({ arguments: { server }, options }, session) => {
     const { format, output } = options;
     if (format === undefined && output === undefined) {
-      throw new UsageFault(`--format: expected ${formats.join(', ')}; or a folder as --output`);
+      throw new UsageFault(
+        `--format: expected ${profileFormats.join(', ')}; or a folder as --output`,
+      );
     }
     const wanted = { ...options, server };
     const profile = await asPerson(session, options, (person) => makeProfile(person, wanted));
-    const files = profile.files.filter((file) => format === undefined || file.format === format);
-    const [file, ...others] = files;
-    if (!file) throw new Failure('There is no such file for these servers.');
-    return output === undefined
-      ? shownFile(file, ...others)
-      : writeFiles(files, output, format === undefined, writePrivate);
+    return takeFiles(profile, format, output, writePrivate);
   },
 });
 
