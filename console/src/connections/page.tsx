@@ -9,7 +9,8 @@ import { ExportMenu } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { useTypedState } from '../forms/list_state.ts';
 import { useServerChoices } from '../forms/server_choices.ts';
-import { type Choices, SuggestField } from '../forms/suggest_field.tsx';
+import { ServerField } from '../forms/server_field.tsx';
+import type { Choices } from '../forms/suggest_field.tsx';
 import { UserFilter } from '../forms/suggest_user.tsx';
 import { Views } from '../forms/views.tsx';
 import { addressOf } from '../paths.ts';
@@ -172,13 +173,10 @@ type ServerFilterProps = ConnectionFieldsProps & {
 
 export function ServerFilter({ filters, change, useChoices }: ServerFilterProps) {
   return (
-    <SuggestField
-      label="Server"
-      name="server"
-      what="the servers"
+    <ServerField
       value={filters.server}
       onInput={(server) => change({ server })}
-      others={[{ value: '', text: 'All servers' }]}
+      none="All servers"
       useChoices={useChoices}
     />
   );

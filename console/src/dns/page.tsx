@@ -10,7 +10,7 @@ import { adderOf } from '../forms/note.tsx';
 import { OfEntry } from '../forms/of_entry.tsx';
 import { Removals } from '../forms/remove_all.tsx';
 import { useServerChoices } from '../forms/server_choices.ts';
-import { SuggestField } from '../forms/suggest_field.tsx';
+import { ServerField } from '../forms/server_field.tsx';
 import { Button, Empty, Page } from '../ui/ui.ts';
 import { type DnsEntry, newsOf } from './entries.ts';
 import { DnsForm } from './form.tsx';
@@ -70,7 +70,15 @@ export function DnsPage() {
         }
         lead={<News entries={rows} />}
         placeholder="Hostname, address or note"
-        fields={<ServerFilter server={server} onInput={setServer} />}
+        fields={
+          <ServerField
+            name="of"
+            value={server}
+            onInput={setServer}
+            none="All servers"
+            useChoices={useServerChoices}
+          />
+        }
         bar={<ManyBar list="overrides" {...{ chosen, selection, open }} />}
         {...{ list }}
       >
@@ -96,20 +104,6 @@ const cells = (entry: DnsEntry) => [
   ...[entry.hostname, entry.ip, entry.server, entry.status, timeText(entry.expiry), entry.note],
   ...[adderOf(entry), timeText(entry.added_at)],
 ];
-
-function ServerFilter({ server, onInput }: { server: string; onInput: (server: string) => void }) {
-  return (
-    <SuggestField
-      label="Server"
-      name="of"
-      what="the servers"
-      value={server}
-      onInput={onInput}
-      others={[{ value: '', text: 'All servers' }]}
-      useChoices={useServerChoices}
-    />
-  );
-}
 
 /** Announces to screen readers which entries have become active. */
 function News({ entries }: { entries: readonly DnsEntry[] }) {

@@ -3,7 +3,7 @@ import { Link } from 'wouter-preact';
 import { useAddressState } from '../address.ts';
 import { call, type ResponseOf } from '../api/api.ts';
 import { useRead } from '../api/reading.ts';
-import { SuggestField } from '../forms/suggest_field.tsx';
+import { ServerField } from '../forms/server_field.tsx';
 import { addressOf, paths } from '../paths.ts';
 import { Outcome } from '../servers/outcome.tsx';
 import { TestForm, testNote, useConnection } from '../servers/test_form.tsx';
@@ -56,14 +56,11 @@ export function TestPage() {
         <TestForm
           lead={
             <>
-              <SuggestField
-                label="Server"
-                name="server"
-                what="the servers"
+              <ServerField
                 required
                 value={server}
                 onInput={choose}
-                others={[{ value: '', text: 'Choose a server' }]}
+                none="Choose a server"
                 useChoices={useServerChoices}
               />
               <SelectField

@@ -8,7 +8,8 @@ import { useAddressStates, usePath } from '../address.ts';
 import { usePages } from '../api/paging.ts';
 import type { Scope } from '../api/scope.ts';
 import { ExportMenu, timeText } from '../forms/export.tsx';
-import { type Choices, SuggestField } from '../forms/suggest_field.tsx';
+import { ServerField } from '../forms/server_field.tsx';
+import type { Choices } from '../forms/suggest_field.tsx';
 import { Views } from '../forms/views.tsx';
 import { addressOf } from '../paths.ts';
 import { isAddress, useTyped } from '../typed.ts';
@@ -93,13 +94,7 @@ export function RefusalList({ scope, useServers, children, more }: RefusalListPr
           }
         >
           {children}
-          <SuggestField
-            {...field('server')}
-            label="Server"
-            what="the servers"
-            others={[{ value: '', text: 'All servers' }]}
-            useChoices={useServers}
-          />
+          <ServerField {...field('server')} none="All servers" useChoices={useServers} />
           <SelectField
             {...field('reason')}
             label="Reason"

@@ -6,7 +6,7 @@ import { usePages } from '../api/paging.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { useServerChoices } from '../forms/server_choices.ts';
-import { SuggestField } from '../forms/suggest_field.tsx';
+import { ServerField } from '../forms/server_field.tsx';
 import { paths } from '../paths.ts';
 import { testStateOf } from '../refusals/to_test.ts';
 import { reasonWords } from '../refusals/words.ts';
@@ -51,14 +51,7 @@ export function TestPage() {
         ) : (
           <>
             <div class="fields">
-              <SuggestField
-                label="Server"
-                name="server"
-                what="the servers"
-                value={name}
-                onInput={choose}
-                useChoices={useServerChoices}
-              />
+              <ServerField value={name} onInput={choose} useChoices={useServerChoices} />
             </div>
             <Loaded of={name === '' ? { ...reading, data: undefined } : server} what="the server">
               {(ofContract) => <Tester key={ofContract.server} server={ofContract} />}

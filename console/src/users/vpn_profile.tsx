@@ -8,7 +8,7 @@ import { dateTime } from '../format.ts';
 import { MakerDialog } from '../forms/form_dialog.tsx';
 import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
 import { useVpnServerChoices } from '../forms/server_choices.ts';
-import { SuggestField } from '../forms/suggest_field.tsx';
+import { ServerField } from '../forms/server_field.tsx';
 import { Button, Copy, SelectField, ShownOnce, textOf, Unread } from '../ui/ui.ts';
 import type { User } from './form.tsx';
 
@@ -84,13 +84,10 @@ export function VpnProfileDialog({ user: { name }, onClose }: { user: User; onCl
         It has everything that devices of <strong>{name}</strong> need for the VPN. Passwords are
         derived, not stored: each server has its own, and it stays the same.
       </p>
-      <SuggestField
-        label="Server"
-        name="server"
-        what="the servers"
+      <ServerField
         value={chosen}
         onInput={setChosen}
-        others={[{ value: '', text: 'All servers with a VPN' }]}
+        none="All servers with a VPN"
         useChoices={useVpnServerChoices}
       />
       <Unread of={server} what="the exits of the server" />

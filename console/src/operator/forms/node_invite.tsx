@@ -5,7 +5,7 @@ import { change, useRead } from '../../api/reading.ts';
 import { dateTime } from '../../format.ts';
 import { MakerDialog } from '../../forms/form_dialog.tsx';
 import { lifetimeOptions, lifetimes } from '../../forms/lifetimes.ts';
-import { SuggestField } from '../../forms/suggest_field.tsx';
+import { ServerField } from '../../forms/server_field.tsx';
 import { Copy, optionsOf, SelectField, ShownOnce, textOf, Unread } from '../../ui/ui.ts';
 import { useServerChoices } from '../server_choices.ts';
 
@@ -35,14 +35,11 @@ export function InviteNodeDialog({ server, onClose }: { server?: string; onClose
       {server ? (
         <SelectField label="Server" name="server" options={optionsOf([server])} />
       ) : (
-        <SuggestField
-          label="Server"
-          name="server"
-          what="the servers"
+        <ServerField
           required
           value={chosen}
           onInput={setChosen}
-          others={[{ value: '', text: 'Choose a server' }]}
+          none="Choose a server"
           useChoices={useServerChoices}
         />
       )}
