@@ -7,19 +7,9 @@ import {
   sign,
 } from 'node:crypto';
 import { isIP } from 'node:net';
+import { bits, der, octets, oid, pemOf, sequence, set } from '../../kit/src/acme/der.ts';
 import { systemClock } from '../src/clock.ts';
 
-/** One DER element: its tag, its length, its content. */
-function der(tag: number, ...parts: Buffer[]): Buffer {
-  const content = Buffer.concat(parts);
-  const { length } = content;
-  const size =
-    length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255];
-  return Buffer.concat([Buffer.from([tag, ...size]), content]);
-}
-
-const sequence = (...parts: Buffer[]) => der(0x30, ...parts);
-const oid = (hex: string) => der(0x06, Buffer.from(hex, 'hex'));
 const text = (tag: number, value: string) => der(tag, Buffer.from(value));
 
 const commonName = oid('550403');
@@ -63,7 +53,7 @@ function issue({ name, begins, ends, issuer, extensions, algorithm, signer }: Co
       : generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const by = signer ?? privateKey;
   const signature = signatures[by.asymmetricKeyType as Algorithm];
-  const named = (common: string) => sequence(der(0x31, sequence(commonName, text(0x0c, common))));
+  const named = (common: string) => sequence(set(sequence(commonName, text(0x0c, common))));
   const body = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
     der(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
@@ -74,19 +64,15 @@ function issue({ name, begins, ends, issuer, extensions, algorithm, signer }: Co
     publicKey.export({ format: 'der', type: 'spki' }),
     der(0xa3, sequence(...extensions)),
   );
-  const signed = der(0x03, Buffer.from([0]), sign('sha256', body, by));
-  const lines = sequence(body, signature, signed)
-    .toString('base64')
-    .match(/.{1,64}/g);
   return {
-    cert: `-----BEGIN CERTIFICATE-----\n${lines?.join('\n')}\n-----END CERTIFICATE-----\n`,
+    cert: pemOf(sequence(body, signature, bits(sign('sha256', body, by)))),
     key: privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
   };
 }
 
 /** Hostnames, and IPv4 addresses and the loopback of IPv6. */
 const alternatives = (...names: string[]) =>
-  sequence(subjectAltName, der(0x04, sequence(...names.map(alternative))));
+  sequence(subjectAltName, octets(sequence(...names.map(alternative))));
 
 function alternative(name: string): Buffer {
   if (isIP(name) === 0) return text(0x82, name);
@@ -97,7 +83,7 @@ function alternative(name: string): Buffer {
 const isAuthority = sequence(
   basicConstraints,
   der(0x01, Buffer.from([0xff])),
-  der(0x04, sequence(der(0x01, Buffer.from([0xff])))),
+  octets(sequence(der(0x01, Buffer.from([0xff])))),
 );
 
 interface Lasting {

@@ -1,21 +1,7 @@
 // The X.509 structures that ACME needs: certificate requests and self-signed certificates.
-// It writes DER, and reads none.
 import { createHash, type KeyObject, randomBytes, sign, X509Certificate } from 'node:crypto';
+import { bits, der, octets, oid, pemOf, sequence, set } from './der.ts';
 
-/** One DER element: its tag, its length, its content. */
-function der(tag: number, ...parts: Buffer[]): Buffer {
-  const content = Buffer.concat(parts);
-  const { length } = content;
-  const size =
-    length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255];
-  return Buffer.concat([Buffer.from([tag, ...size]), content]);
-}
-
-const sequence = (...parts: Buffer[]) => der(0x30, ...parts);
-const set = (...parts: Buffer[]) => der(0x31, ...parts);
-const oid = (hex: string) => der(0x06, Buffer.from(hex, 'hex'));
-const octets = (content: Buffer) => der(0x04, content);
-const bits = (content: Buffer) => der(0x03, Buffer.from([0]), content);
 const isTrue = Buffer.from([0x01, 0x01, 0xff]);
 
 const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'));
@@ -86,10 +72,7 @@ export function selfSigned(options: SelfSigned): string {
     publicPart(keys.publicKey),
     der(0xa3, sequence(...extensions)),
   );
-  const lines = signed(body, keys.privateKey)
-    .toString('base64')
-    .match(/.{1,64}/g);
-  return `-----BEGIN CERTIFICATE-----\n${lines?.join('\n')}\n-----END CERTIFICATE-----\n`;
+  return pemOf(signed(body, keys.privateKey));
 }
 
 /** The facts of a certificate. */
