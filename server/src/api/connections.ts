@@ -1,6 +1,5 @@
 // The open connections as people see them: the filters, the records, and the names in them.
 import { type Static, Type } from 'typebox';
-import { accountNames } from '../accounts/accounts.ts';
 import type { Reader } from '../db/database.ts';
 import { Digits, Integer, Named, OneOf, Strict, Text, Timestamp } from '../http/fields.ts';
 import { wholeIn } from '../http/paging.ts';
@@ -13,8 +12,8 @@ import {
   orderSeconds,
   type SummedBy,
 } from '../nodes/nodes.ts';
-import { usersByKey } from '../users/users.ts';
 import { parseAddress } from '../values/address.ts';
+import { readNames } from './names.ts';
 
 const connections = Integer('How many connections.');
 const up = Integer('Bytes from clients, so far.');
@@ -172,7 +171,8 @@ export async function presentConnections(
   { groups, sums, rest, total, missing }: Looked,
   isOperator: boolean,
 ): Promise<Static<typeof OpenConnections>> {
-  const namesOf = await readNames(db, [...groups, ...(sums ?? [])]);
+  const named = [...groups, ...(sums ?? [])].map(({ account, user }) => [account, user] as const);
+  const namesOf = await readNames(db, named);
   return {
     connections: groups.flatMap(({ account, user, nodes, by, entry, ...group }) => {
       const names = namesOf(account, user);
@@ -198,29 +198,5 @@ export async function presentConnections(
     rest,
     total,
     missing: missing.map(({ node, ...other }) => (isOperator ? { node, ...other } : other)),
-  };
-}
-
-/** The names of accounts and users by their ids; without those that were removed a moment ago. */
-async function readNames(
-  db: Reader,
-  rows: ReadonlyArray<{ account?: number | undefined; user?: number | undefined }>,
-) {
-  const [accountName, userOf] = await Promise.all([
-    accountNames(
-      db,
-      rows.flatMap(({ account }) => account ?? []),
-    ),
-    usersByKey(
-      db,
-      rows.flatMap(({ account, user }) =>
-        account === undefined || user === undefined ? [] : [[account, user] as const],
-      ),
-    ),
-  ]);
-  return (account_id: number, user_id: number | undefined) => {
-    const account = accountName.get(account_id);
-    const user = user_id === undefined ? undefined : userOf(account_id, user_id)?.name;
-    return { account, ...(user === undefined ? {} : { user }) };
   };
 }

@@ -1,14 +1,13 @@
 // Refused connections as people see them: the filters, the records, and the names in them.
 import type { FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { accountNames } from '../accounts/accounts.ts';
 import type { Context } from '../context.ts';
 import { invalidField } from '../errors.ts';
 import { Integer, Named, Text, Timestamp } from '../http/fields.ts';
 import { limitIn, linkNext, PageQuery, timeIn } from '../http/paging.ts';
 import { listRefusals, type RefusalFilter } from '../nodes/nodes.ts';
-import { usersByKey } from '../users/users.ts';
 import { parseAddress } from '../values/address.ts';
+import { readNames } from './names.ts';
 
 export const Refusal = Named('Refusal', {
   id: Type.String({ description: 'Identifies the row; it says nothing about the order.' }),
@@ -91,16 +90,10 @@ export async function refusalPage(
   );
   if (page.before !== undefined) linkNext(reply, { before: idOf(page.before) });
   const { refusals } = page;
-  const [nameOf, userOf] = await Promise.all([
-    accountNames(
-      db,
-      refusals.map((refusal) => refusal.account_id),
-    ),
-    usersByKey(
-      db,
-      refusals.map((refusal) => [refusal.account_id, refusal.user_id]),
-    ),
-  ]);
+  const namesOf = await readNames(
+    db,
+    refusals.map((refusal) => [refusal.account_id, refusal.user_id]),
+  );
   return refusals.map((refusal) => {
     const { id, at, reason, source, server, node, service, port, count, ...of } = refusal;
     const isSeen = is_operator || of.account_id === account_id;
@@ -108,8 +101,8 @@ export async function refusalPage(
       ...{ id: idOf(id), at, reason, address: source, server },
       ...(is_operator ? { node } : {}),
       ...{ service, port: port === 0 ? null : port },
-      account: (isSeen ? nameOf.get(of.account_id) : undefined) ?? null,
-      user: (isSeen ? userOf(of.account_id, of.user_id)?.name : undefined) ?? null,
+      ...{ account: null, user: null },
+      ...(isSeen ? namesOf(of.account_id, of.user_id) : {}),
       count,
     };
   });

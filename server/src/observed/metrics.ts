@@ -35,41 +35,36 @@ export class Metrics {
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
     registers: [this.registry],
   });
-  readonly groupActions = new Counter({
-    name: 'exitward_database_actions_total',
-    help: 'Write actions; divided by groups it tells how many share a commit.',
-    registers: [this.registry],
-  });
-  readonly streamLag = new Gauge({
-    name: 'exitward_node_lag_revisions',
-    help: 'Revisions that a node has not yet acknowledged of those that concern it.',
-    labelNames: ['server', 'node'],
-    registers: [this.registry],
-  });
-  readonly nodeFaults = new Gauge({
-    name: 'exitward_node_faults',
-    help: 'Faults that a node has, by kind; none of a kind is no sample.',
-    labelNames: ['server', 'node', 'kind'],
-    registers: [this.registry],
-  });
-  readonly nodeFaultsSince = new Gauge({
-    name: 'exitward_node_faults_since_seconds',
-    help: 'Since when it has the oldest of them, in epoch seconds.',
-    labelNames: ['server', 'node', 'kind'],
-    registers: [this.registry],
-  });
-  readonly sweeps = new Counter({
-    name: 'exitward_sweeps_total',
-    help: 'Sweeps by job and outcome.',
-    labelNames: ['job', 'outcome'],
-    registers: [this.registry],
-  });
-  readonly swept = new Counter({
-    name: 'exitward_swept_records_total',
-    help: 'Records that sweeps ended or purged, by job.',
-    labelNames: ['job'],
-    registers: [this.registry],
-  });
+  readonly groupActions = this.#counter(
+    'database_actions_total',
+    'Write actions; divided by groups it tells how many share a commit.',
+  );
+  readonly streamLag = this.#gauge(
+    'node_lag_revisions',
+    'Revisions that a node has not yet acknowledged of those that concern it.',
+    'server',
+    'node',
+  );
+  readonly nodeFaults = this.#gauge(
+    'node_faults',
+    'Faults that a node has, by kind; none of a kind is no sample.',
+    'server',
+    'node',
+    'kind',
+  );
+  readonly nodeFaultsSince = this.#gauge(
+    'node_faults_since_seconds',
+    'Since when it has the oldest of them, in epoch seconds.',
+    'server',
+    'node',
+    'kind',
+  );
+  readonly sweeps = this.#counter('sweeps_total', 'Sweeps by job and outcome.', 'job', 'outcome');
+  readonly swept = this.#counter(
+    'swept_records_total',
+    'Records that sweeps ended or purged, by job.',
+    'job',
+  );
 
   readonly nodeLive = this.#gauge(
     'node_live',
@@ -105,6 +100,11 @@ export class Metrics {
   #gauge(name: string, help: string, ...labelNames: string[]): Gauge {
     const registers = [this.registry];
     return new Gauge({ name: `exitward_${name}`, help, labelNames, registers });
+  }
+
+  #counter(name: string, help: string, ...labelNames: string[]): Counter {
+    const registers = [this.registry];
+    return new Counter({ name: `exitward_${name}`, help, labelNames, registers });
   }
 
   #ofAccount(name: string, help: string): Gauge {
@@ -143,33 +143,30 @@ export class Metrics {
 
   /** Shows when the TLS certificate expires, and when it should have been renewed. */
   watchCertificate(read: () => { not_after: number; renewal_due: number }): void {
-    new Gauge({
-      name: 'exitward_certificate_expiry_seconds',
-      help: 'When the TLS certificate of this process ends, in epoch seconds.',
-      registers: [this.registry],
-      collect() {
-        this.set(read().not_after);
-      },
-    });
-    new Gauge({
-      name: 'exitward_certificate_renewal_due_seconds',
-      help: 'When the TLS certificate of this process should have been renewed, in epoch seconds.',
-      registers: [this.registry],
-      collect() {
-        this.set(read().renewal_due);
-      },
-    });
+    this.#watch(
+      'certificate_expiry_seconds',
+      'When the TLS certificate of this process ends, in epoch seconds.',
+      () => read().not_after,
+    );
+    this.#watch(
+      'certificate_renewal_due_seconds',
+      'When the TLS certificate of this process should have been renewed, in epoch seconds.',
+      () => read().renewal_due,
+    );
   }
 
   /** Shows how many change streams this process has open. */
   countStreams(size: () => number): void {
-    new Gauge({
-      name: 'exitward_node_streams',
-      help: 'Change streams that are open on this process.',
+    this.#watch('node_streams', 'Change streams that are open on this process.', size);
+  }
+
+  /** A gauge that is read at each scrape. */
+  #watch(name: string, help: string, read: () => number): void {
+    const gauge: Gauge = new Gauge({
+      name: `exitward_${name}`,
+      help,
       registers: [this.registry],
-      collect() {
-        this.set(size());
-      },
+      collect: () => gauge.set(read()),
     });
   }
 }

@@ -1,14 +1,11 @@
 // /admin/connections: who is connected now, in the whole network, and ending that.
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { requireAccountNamed } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
 import { invalidField } from '../../errors.ts';
 import { Digits, Integer, Named, Strict, Text } from '../../http/fields.ts';
 import { wholeIn } from '../../http/paging.ts';
-import { endConnections, openConnections, requireAnyNode } from '../../nodes/nodes.ts';
-import { requireServer } from '../../servers/servers.ts';
-import { requireUserNamed } from '../../users/users.ts';
+import { endConnections, openConnections } from '../../nodes/nodes.ts';
 import {
   aboutConnections,
   aboutEnding,
@@ -23,6 +20,7 @@ import {
   summedBy,
 } from '../connections.ts';
 import { operatorWrite } from './checks.ts';
+import { findNamed } from './named.ts';
 import { operatorRoute } from './route.ts';
 
 const Query = Strict({
@@ -42,33 +40,15 @@ const EndOrder = Named('EndOrder', {
 });
 const named = ['account', 'address', 'exit_ip', 'server', 'node'] as const;
 
-interface Names {
-  account?: string | undefined;
-  user?: string | undefined;
-  server?: string | undefined;
-  node_id: number | null;
-}
-
 export function connectionRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: nodes');
   const { db } = ctx;
 
-  /** The ids of what is named. Errors: 400 for a user without an account; 404. */
-  const idsOf = async ({ account, user, server, node_id }: Names) => {
-    if (user !== undefined && account === undefined) {
-      throw invalidField('user', 'is that of an account; expected account as well.');
-    }
-    const ofAccount =
-      account === undefined ? undefined : (await requireAccountNamed(db, account)).id;
-    const ofUser =
-      ofAccount === undefined || user === undefined
-        ? undefined
-        : (await requireUserNamed(db, ofAccount, user)).id;
-    const node = node_id === null ? undefined : await requireAnyNode(db, node_id);
-    const ofServer = server === undefined ? undefined : (await requireServer(db, server)).id;
-    const server_id = ofServer ?? node?.server_id;
+  /** The ids of what is named, and the node. Errors: 400; 404. */
+  const idsOf = async (names: Parameters<typeof findNamed>[1]) => {
+    const { node, ...ids } = await findNamed(db, names);
     return {
-      ids: { account_id: ofAccount, user_id: ofUser, node_id: node?.id, server_id },
+      ids: { ...ids, server_id: ids.server_id ?? node?.server_id, node_id: node?.id },
       node,
     };
   };

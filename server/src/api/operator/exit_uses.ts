@@ -2,7 +2,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { canonicalAddress } from '../../../../kit/src/address.ts';
-import { accountNames } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
 import { checkAll, invalidField } from '../../errors.ts';
@@ -13,9 +12,9 @@ import {
   maxUses,
   useAnswerSeconds,
 } from '../../nodes/nodes.ts';
-import { usersByKey } from '../../users/users.ts';
 import { parseAddress } from '../../values/address.ts';
 import { visibleText } from '../../values/texts.ts';
+import { readNames } from '../names.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 
@@ -140,20 +139,13 @@ async function present(
   db: Reader,
   { uses, more, missing }: Answer,
 ): Promise<Static<typeof ExitUses>> {
-  const [accountName, userOf] = await Promise.all([
-    accountNames(
-      db,
-      uses.map(({ account }) => account),
-    ),
-    usersByKey(
-      db,
-      uses.map(({ account, user }) => [account, user] as const),
-    ),
-  ]);
+  const namesOf = await readNames(
+    db,
+    uses.map(({ account, user }) => [account, user]),
+  );
   return {
     uses: uses.flatMap(({ account: account_id, user: user_id, until = null, ...use }) => {
-      const account = accountName.get(account_id);
-      const user = userOf(account_id, user_id)?.name;
+      const { account, user } = namesOf(account_id, user_id);
       return account === undefined || user === undefined ? [] : [{ account, user, ...use, until }];
     }),
     more,
