@@ -57,7 +57,7 @@ const create = (subject: Subject, at: number) =>
     connections: 32,
     seconds,
     headers: { authorization: authorization(subject, at) },
-    script: ['create.lua', (++prefix).toString(16), String(expiry)],
+    script: ['write.lua', 'create', '1', (++prefix).toString(16), String(expiry)],
   });
 const get = (path: string) => (subject: Subject) =>
   load({

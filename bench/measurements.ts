@@ -12,6 +12,11 @@ const sizes = (text: string) => text.split(' ');
 
 export const measurements: Measurement[] = [
   { file: 'requests.ts', smoke: sizes('--rounds 1 --seconds 1'), onPostgres: true },
+  {
+    file: 'writes.ts',
+    smoke: sizes('--rounds 1 --seconds 1 --connections 8 --entries 20000'),
+    onPostgres: true,
+  },
   { file: 'demo.ts', smoke: sizes('--rounds 1 --seconds 1 --rest 1') },
   {
     file: 'growth.ts',

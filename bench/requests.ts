@@ -1,4 +1,4 @@
-// Requests side by side: Exitward against a bare server with the same bytes, alternating rounds,
+// Reads side by side: Exitward against a bare server with the same bytes, alternating rounds,
 // medians, ratios.
 //   node bench/requests.ts [--rounds 5] [--seconds 4]   on EXITWARD_DATABASE_URL, or SQLite
 //   node bench/requests.ts --cache [--usage-seconds 3]
@@ -24,7 +24,6 @@ const { values } = parseArgs({
 const rounds = Number(values.rounds);
 const seconds = Number(values.seconds);
 const folder = mkdtempSync(join(tmpdir(), 'exitward-bench-'));
-const expiry = Math.floor(Date.now() / 1000) + 86_400;
 const list = '/v0/contract/ip-authlist';
 
 const { EXITWARD_DATABASE_URL } = process.env;
@@ -39,17 +38,8 @@ const exitward = await start('server.ts', ['2', '40'], {
   ...database,
   EXITWARD_DATA_DIR: folder,
 });
-/** The same server, with a commit for each request. */
-const ungrouped = EXITWARD_DATABASE_URL
-  ? undefined
-  : await start('server.ts', ['2', '40'], {
-      ...serverSettings,
-      EXITWARD_DATA_DIR: join(folder, 'ungrouped'),
-      BENCH_LARGEST_GROUP: '1',
-    });
 const { base_url, tokens } = JSON.parse(exitward.said) as Served;
 const authorization = basic(tokens[0]);
-const writer = basic(tokens[1]);
 
 /** The answer of Exitward, as the floor is to send it. */
 async function capture(path: string, init: RequestInit): Promise<string> {
@@ -65,7 +55,6 @@ interface Case {
   path: string;
   connections: number;
   headers: Record<string, string>;
-  post?: boolean;
 }
 
 const etag =
@@ -85,28 +74,13 @@ const cases: Case[] = [
     connections: 32,
     headers: { authorization, 'if-none-match': etag },
   },
-  {
-    name: 'POST, 32 connections',
-    path: list,
-    connections: 32,
-    headers: { authorization: writer },
-    post: true,
-  },
-  {
-    name: 'POST, 128 connections',
-    path: list,
-    connections: 128,
-    headers: { authorization: writer },
-    post: true,
-  },
 ];
 
-/** A server under load: where, and what it needs in addition to the case's own headers. */
+/** A server under load. */
 interface Target {
   name: string;
   url: string;
   pid: number;
-  headers?: Record<string, string>;
 }
 
 interface Cost extends Result {
@@ -114,29 +88,11 @@ interface Cost extends Result {
   cpu_us: number;
 }
 
-let prefix = 0;
-async function measure(request: Case, target: Target): Promise<Cost> {
-  prefix += 1;
+async function measure({ path, connections, headers }: Case, target: Target): Promise<Cost> {
   const before = cpuSecondsOf(target.pid);
-  const result = await load({
-    url: target.url + request.path,
-    connections: request.connections,
-    seconds,
-    headers: { ...request.headers, ...target.headers },
-    ...(request.post ? { script: ['create.lua', prefix.toString(16), String(expiry)] } : {}),
-  });
+  const result = await load({ url: target.url + path, connections, seconds, headers });
   const cpu_us = ((cpuSecondsOf(target.pid) - before) * 1e6) / (result.rate * seconds);
   return { ...result, cpu_us };
-}
-
-/** The answer that the floor is to give: what Exitward answers to this case. */
-function probe(request: Case): RequestInit {
-  if (!request.post) return { headers: { authorization, 'accept-encoding': 'identity' } };
-  return {
-    method: 'POST',
-    headers: { ...request.headers, 'content-type': 'application/json' },
-    body: JSON.stringify({ ip: `2001:db8:ffff::${request.connections}`, user: 'alice', expiry }),
-  };
 }
 
 function summary(results: Cost[]) {
@@ -151,29 +107,14 @@ function summary(results: Cost[]) {
 
 console.log(`${rounds} alternating rounds of ${seconds} s, medians; ${databaseName}, one process`);
 for (const request of cases) {
-  const env = { BENCH_ANSWER: await capture(request.path, probe(request)) };
-  const floors: Process[] = [await start('floor.ts', ['ready'], env)];
+  const headers = { authorization, 'accept-encoding': 'identity' };
+  const floor = await start('floor.ts', ['ready'], {
+    BENCH_ANSWER: await capture(request.path, { headers }),
+  });
   const targets: Target[] = [
     { name: 'Exitward', url: base_url, pid: exitward.pid },
-    { name: 'the floor', url: floors[0]?.said ?? '', pid: floors[0]?.pid ?? 0 },
+    { name: 'the floor', url: floor.said, pid: floor.pid },
   ];
-  if (request.post) {
-    floors.push(await start('floor.ts', ['commit'], env));
-    targets.push({
-      name: 'a floor that commits',
-      url: floors[1]?.said ?? '',
-      pid: floors[1]?.pid ?? 0,
-    });
-    if (ungrouped) {
-      const other = JSON.parse(ungrouped.said) as Served;
-      targets.push({
-        name: 'a commit per request',
-        url: other.base_url,
-        pid: ungrouped.pid,
-        headers: { authorization: basic(other.tokens[1]) },
-      });
-    }
-  }
   const results: Cost[][] = targets.map(() => []);
   for (const target of targets) await measure(request, target);
   for (let round = 0; round < rounds; round++) {
@@ -194,10 +135,9 @@ for (const request of cases) {
     if (other.bad > 0) throw new Error(`${other.bad} bad answers of ${name}`);
   }
   if (ours.bad > 0) throw new Error(`${ours.bad} bad answers`);
-  for (const process of floors) await process.stop();
+  await floor.stop();
 }
 await exitward.stop();
-await ungrouped?.stop();
 rmSync(folder, { recursive: true, force: true });
 
 function basic(token: string | undefined): string {

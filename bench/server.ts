@@ -36,8 +36,7 @@ if (process.env.BENCH_RESPONSE_CACHE === 'off') {
   ResponseCache.prototype.store = () => {};
   ResponseCache.prototype.serve = (_request, _response, miss) => miss();
 }
-const largestGroup = Number(process.env.BENCH_LARGEST_GROUP ?? 512);
-const running = await serve(process.env, { largest_group: largestGroup });
+const running = await serve(process.env);
 const { ctx, base_url, admin_url, node_url } = running;
 const file = join(ctx.config.data_dir, 'bench-tokens.json');
 if (accounts > 0) {

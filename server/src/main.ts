@@ -61,8 +61,6 @@ export interface TestDoubles {
   log?: Logger;
   /** False: no job runs by itself. */
   jobs?: boolean;
-  /** See `DatabaseOptions`. */
-  largest_group?: number;
   /** Stands between the server and its database. */
   database?: (db: Database) => Database;
 }
@@ -85,12 +83,11 @@ function prepareDataDir(path: string): void {
 /** Opens the database and migrates it to this schema. Close it after use. */
 export async function openStorage(
   config: Config,
-  { clock = systemClock, largest_group, database = (db) => db }: TestDoubles = {},
+  { clock = systemClock, database = (db) => db }: TestDoubles = {},
   metrics?: Metrics,
 ): Promise<Database> {
   const db = await openDatabase(config.database_url, {
     clock,
-    largest_group,
     onGroup: (actions, seconds) => {
       metrics?.groups.observe(seconds);
       metrics?.groupActions.inc(actions);

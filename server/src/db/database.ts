@@ -142,8 +142,6 @@ export interface DatabaseOptions {
   clock: Clock;
   /** Test-only: replaces the flush of SQLite's log, to simulate a disk that is slow or fails. */
   sync?: Sync | undefined;
-  /** How many actions share a commit at most; 1: one commit per action. For measuring. */
-  largest_group?: number | undefined;
   /** Called once for each group with its size and seconds; feeds the metrics. */
   onGroup?: (actions: number, seconds: number) => void;
 }

@@ -53,14 +53,10 @@ const calmSeconds = 1;
 /** How long a group's actions may run before other work gets a turn of the event loop. */
 const longestTurn_seconds = 0.008;
 
-/**
- * Gives the clients that have just been answered two turns of the event loop for what they ask
- * next: it joins the group of those that wait already.
- */
-async function gathered(): Promise<void> {
-  await turn();
-  await turn();
-}
+/** How many turns of the event loop a group waits at most for further actions. */
+const maxTurns = 16;
+/** A group begins after so many turns in a row that bring none. */
+const emptyTurns = 2;
 
 /** One action of several failed after it had written: each starts again in its own transaction. */
 class Again extends Error {}
@@ -280,9 +276,7 @@ export class GroupWriter {
         resolve: resolve as (value: unknown) => void,
         reject,
       });
-      // setImmediate: every request that is read in this turn of the event loop joins the same
-      // group.
-      this.#running ??= new Promise((done) => setImmediate(() => this.#drain().finally(done)));
+      this.#running ??= this.#drain();
     });
   }
 
@@ -297,13 +291,26 @@ export class GroupWriter {
         const alone = this.#alone.shift();
         if (alone) await this.#commitTogether([alone].values());
         else if (this.#again.length > 0) await this.#commitTogether(this.#again.splice(0).values());
-        else if (this.#waiting.size > 0)
+        else if (this.#waiting.size > 0) {
+          await this.#gather();
           await this.#commitTogether(this.#next(), this.#insertsLater);
-        else break;
-        if (this.#waiting.size > 0) await gathered();
+        } else break;
       }
     } finally {
       this.#running = undefined;
+    }
+  }
+
+  /**
+   * Every request that is read in this turn of the event loop joins the same group. Clients that
+   * have just been answered send their next requests at about the same time, but not in one turn: a
+   * group that begins with the first of them would make all others wait for its flush.
+   */
+  async #gather(): Promise<void> {
+    for (let turns = 0, empty = 0; turns < maxTurns && empty < emptyTurns; turns++) {
+      const before = this.#waiting.size;
+      await turn();
+      empty = this.#waiting.size > before ? 0 : empty + 1;
     }
   }
 
@@ -317,9 +324,9 @@ export class GroupWriter {
    * The actions of a group, each taken when it is to run: those that wait now, for a limited time.
    */
   *#next(): IteratorObject<Waiting> {
-    const { clock, largest_group = largestGroup } = this.#options;
+    const { clock } = this.#options;
     const started = clock.steady();
-    for (let slots = Math.min(this.#waiting.size, largest_group); slots > 0; slots -= 1) {
+    for (let slots = Math.min(this.#waiting.size, largestGroup); slots > 0; slots -= 1) {
       const waiting = this.#waiting.take();
       if (waiting) yield waiting;
       if (this.#waiting.isShared && clock.steady() - started > longestGroup_seconds) return;

@@ -1,0 +1,162 @@
+// Changes side by side: Exitward against a bare server that answers the same bytes, and against
+// another version of Exitward; alternating rounds, medians, ratios.
+//   node bench/writes.ts [--rounds 5] [--seconds 2] [--connections 32,128]
+//       [--kinds create,change,remove,override] [--against FOLDER]   on EXITWARD_DATABASE_URL, or
+//       SQLite; FOLDER: a checkout of that version, with its node_modules
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { report } from './goals.ts';
+import { load, median, type Process, type Result, start } from './load.ts';
+import { cpuSecondsOf } from './processes.ts';
+import type { Served } from './server.ts';
+import { serverSettings } from './server_settings.ts';
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '2' },
+    connections: { type: 'string', default: '32,128' },
+    kinds: { type: 'string', default: 'create,change,remove,override' },
+    entries: { type: 'string', default: '300000' },
+    against: { type: 'string' },
+  },
+});
+const rounds = Number(values.rounds);
+const seconds = Number(values.seconds);
+const folder = mkdtempSync(join(tmpdir(), 'exitward-bench-'));
+const expiry = Math.floor(Date.now() / 1000) + 86_400;
+const list = '/v0/contract/ip-authlist';
+const { EXITWARD_DATABASE_URL } = process.env;
+const databaseName = EXITWARD_DATABASE_URL ? 'PostgreSQL' : 'SQLite';
+
+const names = {
+  create: 'POST to the authlist',
+  change: 'PATCH of an entry',
+  remove: 'DELETE of an entry',
+  override: 'POST of custom DNS',
+};
+type Kind = keyof typeof names;
+
+/** A server under load. */
+interface Target {
+  name: string;
+  process: Process;
+  url: string;
+  authorization: string;
+}
+
+async function exitward(name: string, program: string, database: string): Promise<Target> {
+  const process = await start(program, ['1', values.entries], {
+    ...serverSettings,
+    EXITWARD_MAX_OVERRIDES: '100000000',
+    EXITWARD_DATA_DIR: join(folder, name),
+    ...(database ? { EXITWARD_DATABASE_URL: database } : {}),
+  });
+  const { base_url, tokens } = JSON.parse(process.said) as Served;
+  const authorization = `Basic ${Buffer.from(`:${tokens[0]}`).toString('base64')}`;
+  return { name, process, url: base_url, authorization };
+}
+
+const ours = await exitward('ours', 'server.ts', EXITWARD_DATABASE_URL ?? '');
+const versions = [ours];
+// On PostgreSQL it would need a database of its own.
+if (values.against !== undefined && !EXITWARD_DATABASE_URL) {
+  const program = join(resolve(values.against), 'bench/server.ts');
+  versions.push(await exitward('the other version', program, ''));
+}
+
+/** The answer of Exitward to a change, as the floor is to send it. */
+async function capture(kind: Kind): Promise<string> {
+  const requests: Record<Kind, [method: string, path: string, body?: object]> = {
+    create: ['POST', list, { ip: '192.0.2.1', user: 'alice', expiry }],
+    change: ['PATCH', `${list}/1`, { expiry }],
+    remove: ['DELETE', `${list}/${nextRemoved++}`],
+    override: [
+      'POST',
+      '/v0/contract/overrides',
+      { server: 'fra1', hostname: 'a.example', ip: '198.51.100.7', expiry },
+    ],
+  };
+  const [method, path, body] = requests[kind];
+  const headers = { authorization: ours.authorization, 'content-type': 'application/json' };
+  const init = { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) };
+  const response = await fetch(ours.url + path, init);
+  const sent = Array.from(response.headers)
+    .filter(([name]) => !['connection', 'keep-alive', 'date'].includes(name))
+    .flat();
+  return JSON.stringify({ status: response.status, headers: sent, body: await response.text() });
+}
+
+interface Cost extends Result {
+  /** Of the server's process, for each request. */
+  cpu_us: number;
+}
+
+let prefix = 0;
+/** The first entries are changed, the others are removed, each once. */
+let nextRemoved = 100;
+async function measure(kind: Kind, connections: number, target: Target): Promise<Cost> {
+  prefix += 1;
+  const first = kind === 'remove' ? nextRemoved : 1;
+  const before = cpuSecondsOf(target.process.pid);
+  const result = await load({
+    url: target.url,
+    connections,
+    seconds,
+    headers: { authorization: target.authorization },
+    script: ['write.lua', kind, String(first), prefix.toString(16), String(expiry + prefix * 1000)],
+  });
+  const cpu_us = ((cpuSecondsOf(target.process.pid) - before) * 1e6) / (result.rate * seconds);
+  // The script has sent a few more than were answered.
+  const isOfExitward = versions.includes(target);
+  if (kind === 'remove' && isOfExitward) {
+    nextRemoved += Math.ceil(1.2 * result.rate * seconds) + 2 * connections;
+  }
+  if (isOfExitward && result.bad > 0) throw new Error(`${result.bad} bad answers`);
+  return { ...result, cpu_us };
+}
+
+console.log(`${rounds} alternating rounds of ${seconds} s, medians; ${databaseName}, one process`);
+for (const kind of values.kinds.split(',') as Kind[]) {
+  const env = { BENCH_ANSWER: await capture(kind) };
+  const floors: Target[] = [];
+  for (const [name, mode] of [
+    ['a bare server', 'ready'],
+    ['one that commits each', 'commit'],
+  ] as const) {
+    if (mode === 'commit' && kind !== 'create') continue;
+    const process = await start('floor.ts', [mode], env);
+    floors.push({ name, process, url: process.said, authorization: ours.authorization });
+  }
+  const targets = [...versions, ...floors];
+  for (const connections of values.connections.split(',').map(Number)) {
+    const results: Cost[][] = targets.map(() => []);
+    for (const target of targets) await measure(kind, connections, target);
+    for (let round = 0; round < rounds; round++) {
+      for (const [at, target] of targets.entries()) {
+        results[at]?.push(await measure(kind, connections, target));
+      }
+    }
+    for (const [what, unit] of [
+      ['cpu_us', 'us of CPU'],
+      ['rate', 'a second'],
+      ['p99_ms', 'ms, p99'],
+    ] as const) {
+      const of = (at: number) => results[at]?.map((result) => result[what]) ?? [];
+      for (const [at, { name }] of targets.entries()) {
+        if (at === 0) continue;
+        // Of each round: what else the machine does is about the same in both.
+        const others = of(at);
+        const ratio = median(of(0).map((value, round) => value / (others[round] ?? 0)));
+        const work = `${databaseName}: ${names[kind]}, ${connections} connections`;
+        const peer = { name, value: median(others) };
+        report({ work, ours: median(of(0)), unit, peer, ratio });
+      }
+    }
+  }
+  for (const { process } of floors) await process.stop();
+}
+for (const { process } of versions) await process.stop();
+rmSync(folder, { recursive: true, force: true });
