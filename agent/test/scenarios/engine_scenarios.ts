@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { effort } from '../../../test/effort.ts';
 import * as t from '../proxy_world.ts';
+import { addressesAtOnce } from './addresses_at_once.ts';
 import { customDns } from './custom_dns.ts';
 import { destinations } from './destinations.ts';
 import { ending } from './ending.ts';
@@ -62,6 +63,7 @@ export function engineScenarios(
       // run tests them with each.
       const isOfEach = family === families[0] || effort === 'deep';
       if (isOfEach) whoMay(scene);
+      addressesAtOnce(scene);
       exits(scene);
       destinations(scene);
       otherFamily(scene);

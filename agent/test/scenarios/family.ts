@@ -16,6 +16,8 @@ export interface Family {
   otherOriginIp: string;
   privateIp: string;
   sources: readonly [string, string, string];
+  /** A client that is on no authlist, and in IPv6 not in the /64 of the others. */
+  remoteSource: string;
   /** Where the origin may be reached in the other family, if the machine has that. */
   foreignIp: string;
   /** An exit that the machine does not have, and one that would be on the Internet. */
@@ -35,6 +37,7 @@ export const ipv4: Family = {
   otherOriginIp: t.otherOriginIp,
   privateIp: t.privateIp,
   sources: t.sources,
+  remoteSource: '127.78.4.4',
   foreignIp: 'fd78::2:1',
   missingIp: '203.0.113.200',
   publicIp: '9.9.9.10',
@@ -52,6 +55,7 @@ export const ipv6: Family = {
   otherOriginIp: 'fd78::2:2',
   privateIp: 'fd78::3:1',
   sources: ['fd78::4:1', 'fd78::4:2', 'fd78::4:3'],
+  remoteSource: 'fd78:0:0:1::4:1',
   foreignIp: t.originIp,
   missingIp: '2600::c8',
   publicIp: '2600::9:10',
@@ -62,8 +66,8 @@ export const ipv6: Family = {
  * Gives the loopback the addresses of the IPv6 world: as root, in a network namespace of the tests.
  */
 export function addIpv6(): void {
-  const { exits, originIp, otherOriginIp, privateIp, sources } = ipv6;
-  const ips = [...exits, originIp, otherOriginIp, privateIp, ...sources];
+  const { exits, originIp, otherOriginIp, privateIp, sources, remoteSource } = ipv6;
+  const ips = [...exits, originIp, otherOriginIp, privateIp, ...sources, remoteSource];
   const lines = ips.map((ip) => `address replace ${ip}/128 dev lo nodad\n`);
   execFileSync('ip', ['-6', '-batch', '-'], { input: lines.join('') });
 }

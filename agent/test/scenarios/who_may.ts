@@ -109,26 +109,6 @@ export function whoMay(s: Scene): void {
       });
     });
 
-    test('a user comes from as many addresses at once as the limit says; those that came last end', async () => {
-      const limits = { addresses: 1, address_seconds: 600 };
-      await s.having([t.userRecord(2, { limits })], async () => {
-        const { engine } = s.node;
-        const listed = { ...s.normal, from: f.sources[1] };
-        const tunnel = await t.openTunnel(listed, s.to);
-        await s.expectRefusal(s.tokened(2), 'too_many_addresses');
-        const held = () => engine.held().find(({ account }) => account === 2);
-        // On Squid, earlier connections count until the kernel's list has shown that they are over.
-        await t.until(() => held()?.connections === 1);
-        const networks = [f.name === 'IPv6' ? expect.stringMatching(/::\/64$/) : f.sources[1]];
-        expect(held()).toMatchObject({ user: 1, connections: 1, networks });
-        const first = ['198.51.100.77'];
-        engine.share([{ account: 2, user: 1, connections: 1, ahead: 1, networks: first }]);
-        await tunnel.ended();
-        await s.expectRefusal(listed, 'too_many_addresses');
-        engine.share([]);
-      });
-    });
-
     test('a refusal is held by the minute, with the user that is identified, and without where it was going', async () => {
       const { engine } = s.node;
       const held: Refusal[] = [];
