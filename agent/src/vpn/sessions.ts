@@ -160,17 +160,18 @@ export class VpnSessions {
   async recover(): Promise<void> {
     const { kernel } = this.#options;
     const [counts, open] = await Promise.all([kernel.list(), kernel.listOpen()]);
-    for (const count of counts) {
-      const session = readNote(count);
-      if (!session) continue;
+    const sessions = counts.flatMap((count) => readNote(count) ?? []);
+    for (const session of sessions.sort((a, b) => a.since - b.since)) {
       session.is_open = open.has(session.address);
       this.#building.set(session.connection, session.since);
       this.#byAddress.set(session.address, session);
       this.#inherited.push(session);
       if (session.is_open) this.#authorities.open(session.connection, session.authority);
     }
+    this.#follow();
   }
 
+  /** The oldest first. */
   get all(): Iterable<VpnSession> {
     return this.#byAddress.values();
   }
@@ -273,6 +274,7 @@ export class VpnSessions {
   closeRevoked(accounts?: Iterable<number>): Promise<Revoked[]> {
     return this.#revocations.run(async () => {
       const { rules, policy, clock, users } = this.#options;
+      this.#follow(accounts);
       const revoked = [
         ...this.#authorities.revoked(policy(), rules, clock.now(), accounts),
         ...(users?.excess(clock.now()) ?? []),
@@ -292,7 +294,7 @@ export class VpnSessions {
   end(order: EndOrder): Promise<number> {
     return this.#revocations.run(async () => {
       const named = [...this.all].filter(({ is_open, address, authority, ends }) => {
-        const current = this.#tunnels?.get(address)?.ends ?? ends ?? unknownEnds;
+        const current = this.#endsOf({ address, ends }) ?? unknownEnds;
         return is_open && isWanted(order, { ...current, ...authority });
       });
       await this.#close(named);
@@ -339,13 +341,31 @@ export class VpnSessions {
       if (session?.is_open) {
         this.#building.delete(session.connection);
         if (tunnel.ends) this.#services.set(session.connection, tunnel.ends.service);
-        const { connection, authority } = session;
-        const { users, clock } = this.#options;
-        users?.admit(connection, tunnel.ends?.address, authority, clock.now());
         if ('client' in tunnel) session.client = tunnel.client ?? session.client;
       } else strays.push(tunnel);
     }
+    this.#follow();
     return strays;
+  }
+
+  /**
+   * Counts open sessions for their users, who may have new limits, only those of `accounts` if
+   * given. An address is in use while bytes move.
+   */
+  #follow(accounts?: Iterable<number>): void {
+    const { users } = this.#options;
+    const touched = accounts && new Set(accounts);
+    for (const session of users ? this.all : []) {
+      const { connection, authority, counted } = session;
+      if (!session.is_open || touched?.has(authority.account) === false) continue;
+      users?.admit(connection, this.#endsOf(session)?.address, authority, undefined);
+      users?.moved(connection, counted.last_byte_at);
+    }
+  }
+
+  /** As of the last look, or of the login. */
+  #endsOf({ address, ends }: Pick<VpnSession, 'address' | 'ends'>): VpnSession['ends'] {
+    return this.#tunnels?.get(address)?.ends ?? ends;
   }
 
   /**
@@ -468,7 +488,7 @@ export class VpnSessions {
     if (!ownPorts) return undefined;
     const inUse: PortRange[] = [];
     for (const { address, exit_ports, ends } of this.all) {
-      const exit = (this.#tunnels?.get(address)?.ends ?? ends)?.exit_ip ?? exit_ip;
+      const exit = this.#endsOf({ address, ends })?.exit_ip ?? exit_ip;
       if (exit_ports && exit === exit_ip) inUse.push(exit_ports);
     }
     this.#lastPorts = chooseBlock(inUse, ownPorts, this.#lastPorts);

@@ -1,0 +1,143 @@
+// Limits of a user on connections and source addresses at once, as they count and end tunnels.
+import { beforeEach, expect, test } from 'vitest';
+import { parseNetworks } from '../../kit/src/address.ts';
+import type { Allowed } from '../src/policy/decision.ts';
+import { Policy } from '../src/policy/policy.ts';
+import type { UserLimits } from '../src/policy/records.ts';
+import { UserCounts } from '../src/user_counts.ts';
+import { rangeOf } from '../src/vpn/pool.ts';
+import { type Tunnel, type VpnSession, VpnSessions } from '../src/vpn/sessions.ts';
+import { FakeKernel } from './fake_kernel.ts';
+import { contractRecord, userRecord } from './node_records.ts';
+import { exits, vpnServer } from './vpn_scene.ts';
+
+const [exit_ip] = exits;
+const pool = rangeOf(parseNetworks('100.80.0.0/28')[0] as never);
+const rules = {
+  ...{ node: 7, connect_ports: [], http_ports: [], allowed: [] },
+  staleness_seconds: 86_400,
+};
+const authority = {
+  ...({ by: 'vpn', account: 1, user: 1, token_version: 1 } as const),
+  ...{ expiry: null, generation: 0 },
+};
+
+let now: number;
+let kernel: FakeKernel;
+let policy: Policy;
+let users: UserCounts;
+let sessions: VpnSessions;
+let tunnels: Map<string, Tunnel>;
+
+const limit = (limits: UserLimits) => policy.apply(userRecord(1, { limits }));
+
+function startAgent(): void {
+  const clock = { now: () => now, steady: () => now, sleep: async () => undefined };
+  users = new UserCounts(() => policy);
+  sessions = new VpnSessions({ pool, kernel, rules, policy: () => policy, clock, users });
+}
+
+beforeEach(() => {
+  now = Math.floor(Date.now() / 1000);
+  kernel = new FakeKernel();
+  policy = new Policy();
+  for (const record of [vpnServer(), contractRecord(1), userRecord(1)]) policy.apply(record);
+  tunnels = new Map();
+  startAgent();
+});
+
+/** The tunnel's address inside, or why there is none. */
+async function connect(address: string): Promise<string> {
+  const allowed = { verdict: 'allow', authority, exit_ip } as Allowed;
+  const outcome = await sessions.open(allowed, undefined, undefined, 'vpn-ikev2', address);
+  if (typeof outcome === 'string') return outcome;
+  const ends = { service: 'vpn-ikev2', exit_ip, address } as const;
+  tunnels.set(outcome.address, { ike: String(tunnels.size), ends });
+  return outcome.address;
+}
+
+/** A second of an agent; charon lists the newest tunnel first. */
+async function second(): Promise<void> {
+  now += 1;
+  sessions.noteTunnels(new Map([...tunnels].reverse()));
+  await sessions.poll([]);
+  await sessions.closeRevoked();
+  users.held(now);
+}
+
+const open = () =>
+  [...sessions.all].filter(({ is_open }: VpnSession) => is_open).map(({ address }) => address);
+
+test('a new limit ends the tunnels that came last, in whatever order they are listed', async () => {
+  const first = await connect('192.0.2.1');
+  for (const address of ['192.0.2.2', '192.0.2.3']) await connect(address);
+  await second();
+  limit({ connections: 1 });
+  await second();
+  expect(open()).toEqual([first]);
+});
+
+test.each([true, false])(
+  'the next agent knows who came first, and counts them from its first login on; a look at the tunnels came before: %s',
+  async (isLookFirst) => {
+    limit({ connections: 2 });
+    // The kernel lists the newest first.
+    const kernelList = kernel.list.bind(kernel);
+    kernel.list = async () => (await kernelList()).reverse();
+    const first = await connect('192.0.2.1');
+    now += 60;
+    await connect('192.0.2.2');
+    startAgent();
+    await sessions.recover();
+    if (isLookFirst) await second();
+    expect(await connect('192.0.2.3')).toBe('too_many_connections');
+    limit({ connections: 1 });
+    await second();
+    expect(open()).toEqual([first]);
+  },
+);
+
+test('an address counts while bytes move in its tunnel, and not for as long as the tunnel is open', async () => {
+  limit({ addresses: 1, address_seconds: 60 });
+  const inside = await connect('192.0.2.1');
+  for (let passed = 0; passed < 90; passed += 1) {
+    kernel.transfer(inside, 10, 10);
+    await second();
+  }
+  expect(await connect('192.0.2.2')).toBe('too_many_addresses');
+  for (let passed = 0; passed < 58; passed += 1) await second();
+  expect(await connect('192.0.2.2')).toBe('too_many_addresses');
+  for (let passed = 0; passed < 3; passed += 1) await second();
+  const next = await connect('192.0.2.2');
+  await second();
+  expect(open(), 'the idle one ends nothing').toEqual([inside, next]);
+  // It has lost its place.
+  kernel.transfer(inside, 10, 10);
+  await second();
+  expect(open()).toEqual([next]);
+});
+
+test('a new limit counts no address that was used long ago', async () => {
+  const idle = await connect('192.0.2.1');
+  for (let passed = 0; passed < 90; passed += 1) await second();
+  const used = await connect('192.0.2.2');
+  limit({ addresses: 1, address_seconds: 60 });
+  await second();
+  expect(open()).toEqual([idle, used]);
+  expect(users.held(now)).toMatchObject([{ connections: 2, networks: ['192.0.2.2'] }]);
+});
+
+test('a client that moves to another network counts there once a byte moves, and its former address until it is unused', async () => {
+  limit({ addresses: 2, address_seconds: 60 });
+  const inside = await connect('192.0.2.1');
+  const move = (address: string) => {
+    const ends = { service: 'vpn-ikev2', exit_ip, address } as const;
+    tunnels.set(inside, { ike: '0', ends });
+  };
+  move('2001:db8::1');
+  kernel.transfer(inside, 10, 10);
+  for (let passed = 0; passed < 2; passed += 1) await second();
+  const networks = ['192.0.2.1', '2001:db8:0:0::/64'];
+  expect(users.held(now)).toMatchObject([{ connections: 1, networks }]);
+  expect(await connect('192.0.2.3')).toBe('too_many_addresses');
+});
