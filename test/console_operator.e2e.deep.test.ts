@@ -461,20 +461,14 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
 
   test('usage beyond what a machine can carry is held on the page of its node, until it is accepted or discarded', async () => {
     await t.operator.put('/accounts/globex/servers/aar1', {});
-    const { code } = (await t.operator.post('/invites', { server: 'aar1' })).body;
-    const send = async (path: string, body: object, token?: string) => {
-      const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
-      const init = { method: 'POST', headers, body: JSON.stringify(body) };
-      return (await fetch(`${t.facts.base_url}/node${path}`, init)).json();
-    };
-    const joined = { code, name: 'greedy', version: '1' };
-    const { node, token } = (await send('/join', joined)) as { node: number; token: string };
+    const node = await t.node('aar1', 'greedy');
     const used = async () => (await t.operator.get('/accounts/globex')).body.period.usage as number;
     const before = await used();
     for (const seq of [1, 2]) {
       const at = Math.floor(Date.now() / 1000);
       const rows = [{ account: 2, user: 1, at, up: seq * 5 * 10 ** 14, down: 0 }];
-      expect(await send('/usage', { boot: 'b', seq, rows }, token)).toMatchObject({ held: true });
+      const response = await node.send('POST', '/usage', { boot: 'b', seq, rows });
+      expect(await response.json()).toMatchObject({ held: true });
     }
     expect(await used()).toBe(before);
     await visit.go('/operator/nodes');
@@ -493,7 +487,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     await visit.button('Bill it').click();
     await visit.heading('Held usage').waitFor({ state: 'detached' });
     expect((await used()) - before).toBe(5 * 10 ** 14);
-    await t.operator.delete(`/nodes/${node}`);
+    await t.operator.delete(`/nodes/${node.id}`);
     await t.operator.delete('/accounts/globex/servers/aar1');
   });
 

@@ -5,6 +5,7 @@ import { heldCount } from '../src/changes/changes.ts';
 import { errorCodes } from '../src/errors.ts';
 import { newTokenText } from '../src/keys/token_text.ts';
 import type { BuiltAccount } from './builders.ts';
+import { readPages } from './client.ts';
 import { eachDatabase } from './databases.ts';
 import { type Answer, startTestApp, type TestApp, TestClient } from './harness.ts';
 
@@ -157,14 +158,9 @@ eachDatabase((database) => {
         const made = await t.operator.post('/accounts', newAccount(name));
         shown.push(made.body.api_token);
       }
-      const names: string[] = [];
-      let next: string | undefined = '/accounts?limit=2';
-      while (next) {
-        const answer: Answer = await t.operator.get(next);
-        expect(answer.body.length).toBeLessThanOrEqual(2);
-        names.push(...answer.body.map((account: { name: string }) => account.name));
-        next = /<\/admin(.*)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
-      }
+      const pages = await readPages<{ name: string }>(t.operator, '/accounts?limit=2');
+      for (const { body } of pages.answers) expect(body.length).toBeLessThanOrEqual(2);
+      const names = pages.rows.map(({ name }) => name);
       expect(names).toEqual([...names].sort());
       expect(names).toEqual(expect.arrayContaining(['acme', 'page-a', 'page-b', 'page-c']));
       expect(new Set(names).size).toBe(names.length);
@@ -842,18 +838,13 @@ eachDatabase((database) => {
     });
 
     test('comes in pages, newest first, of all or of one account', async () => {
-      const ids: string[] = [];
-      const times: number[] = [];
-      let next: string | undefined = '/audit?account=audited&limit=3';
-      while (next) {
-        const answer: Answer = await t.operator.get(next);
-        for (const entry of answer.body) {
-          expect(entry.account).toBe('audited');
-          ids.push(entry.id);
-          times.push(entry.at);
-        }
-        next = /<\/admin(.*)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
-      }
+      const { rows } = await readPages<{ id: string; at: number; account: string }>(
+        t.operator,
+        '/audit?account=audited&limit=3',
+      );
+      for (const { account } of rows) expect(account).toBe('audited');
+      const ids = rows.map(({ id }) => id);
+      const times = rows.map(({ at }) => at);
       expect(ids.length).toBeGreaterThan(8);
       expect(new Set(ids).size).toBe(ids.length);
       expect(times).toEqual([...times].sort((a, b) => b - a));

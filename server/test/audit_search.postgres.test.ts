@@ -10,6 +10,7 @@ import { nextId } from '../src/changes/changes.ts';
 import type { Row } from '../src/db/database.ts';
 import { eachApp } from './apps.ts';
 import { byItself } from './choices.ts';
+import { readPages } from './client.ts';
 import type { TestClient } from './harness.ts';
 
 const start = 1_790_000_000;
@@ -186,18 +187,14 @@ eachApp((t) => {
   ): Promise<Entry[]> {
     const account_id = client === alice ? (accounts.get('acme') as number) : 0;
     const numberOf = (id: string) => t.running.ctx.secrets.unveil('audit', account_id, id);
-    const all: Entry[] = [];
-    let next: string | undefined =
-      `/audit?${new URLSearchParams({ ...filter, limit: String(limit) })}`;
-    while (next) {
-      const { status, body, headers } = await client.get(next);
-      expect([status, body.message]).toEqual([200, undefined]);
-      expect(body.length).toBeLessThanOrEqual(limit);
-      all.push(...body.map((entry: { id: string }) => ({ ...entry, id: numberOf(entry.id) })));
-      next = /<\/(?:admin|console)([^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
-      if (next) await between();
-    }
-    return all;
+    const query = new URLSearchParams({ ...filter, limit: String(limit) });
+    const { answers, rows } = await readPages<Entry & { id: string }>(
+      client,
+      `/audit?${query}`,
+      between,
+    );
+    for (const { body } of answers) expect(body.length).toBeLessThanOrEqual(limit);
+    return rows.map((entry) => ({ ...entry, id: numberOf(entry.id) as number }));
   }
 
   test('pages of a search are what a plain filter finds among the records of its beginning', async () => {

@@ -61,6 +61,27 @@ export class TestClient {
   }
 }
 
+/** The path of the next page, below `/console` or `/admin`; undefined on the last. */
+export const nextOf = ({ headers }: Answer) =>
+  /<\/(?:console|admin)([^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
+
+/** All pages of a list, with what happens between two of them. */
+export async function readPages<T>(
+  client: Pick<TestClient, 'get'>,
+  path: string,
+  between: (at: number) => Promise<unknown> = async () => {},
+): Promise<{ answers: Answer[]; rows: T[] }> {
+  const answers: Answer[] = [];
+  for (let at: string | undefined = path; at !== undefined; ) {
+    const answer = await client.get(at);
+    if (answer.status !== 200) throw new Error(`${at}: ${answer.text}`);
+    answers.push(answer);
+    at = nextOf(answer);
+    if (at !== undefined) await between(answers.length);
+  }
+  return { answers, rows: answers.flatMap(({ body }) => body as T[]) };
+}
+
 /** A page in a browser that calls /console: it keeps cookies and says where it is from. */
 export class Browser extends TestClient {
   #cookies = new Map<string, string>();

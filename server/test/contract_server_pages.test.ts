@@ -6,6 +6,7 @@ import { tries } from '../../test/effort.ts';
 import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
 import { assertForChoices, ordersBy, queryOf } from './choices.ts';
+import { readPages } from './client.ts';
 import { type Answer, type Browser, startTestApp } from './harness.ts';
 
 interface Exit {
@@ -148,17 +149,7 @@ eachApp((t, database) => {
     );
   });
 
-  async function pages(path: string, between: (at: number) => Promise<unknown> = async () => {}) {
-    const answers: Answer[] = [];
-    for (let at: string | undefined = path; at !== undefined; ) {
-      const answer = await alice.get(at);
-      expect(answer.status, answer.text).toBe(200);
-      answers.push(answer);
-      at = /<\/console([^>]*)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
-      if (at !== undefined) await between(answers.length);
-    }
-    return { answers, rows: answers.flatMap(({ body }) => body as Any[]) };
-  }
+  const pages = (path: string) => readPages<Any>(alice, path);
   /** The whole network by ids, from the lists without a limit. */
   async function network(): Promise<Row[]> {
     const of = new Map(

@@ -363,13 +363,7 @@ describe('exitward explain', () => {
     ];
     expect(await cli.run('server', 'add', 'fra1', ...server, ...place)).toMatchObject({ code: 0 });
     const { code } = JSON.parse((await cli.run('node', 'invite', 'fra1', '--json')).stdout);
-    const joined = await fetch(`${cli.base_url}/node/join`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ code, name: 'fra1-a', version: 'test' }),
-    });
-    const { node: id, token } = (await joined.json()) as { node: number; token: string };
-    node = new TestNode(cli.base_url, id, token);
+    node = await TestNode.invited(cli.base_url, code);
     await node.start();
   });
   afterAll(async () => {

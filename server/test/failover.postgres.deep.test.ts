@@ -63,9 +63,7 @@ async function startProcess(name: string, more: Environment = {}) {
 
 async function joinNode(operator: TestClient, url: string, server: string): Promise<FollowingNode> {
   const { code } = (await operator.post('/invites', { server })).body;
-  const body = { code, name: 'node', version: 'test' };
-  const joined = (await new TestClient(url, {}).post('/node/join', body)).body;
-  const node = new FollowingNode(new TestNode(url, joined.node, joined.token));
+  const node = new FollowingNode(await TestNode.invited(url, code));
   closers.push(async () => node.stop());
   return node;
 }

@@ -41,14 +41,19 @@ export class TestNode {
     const { code } = await write(async (tx) =>
       createInvite(tx, running.ctx.secrets, await requireServer(tx, server)),
     );
-    const response = await fetch(`${running.node_url}/node/join`, {
+    return TestNode.invited(running.node_url, code, name);
+  }
+
+  /** Joins by an invitation. */
+  static async invited(url: string, code: string, name = 'fra1-a'): Promise<TestNode> {
+    const response = await fetch(`${url}/node/join`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ code, name, version: 'test' }),
     });
     const body = (await response.json()) as { node: number; token: string; message?: string };
     if (response.status !== 201) throw new Error(`join: ${response.status} ${body.message}`);
-    return new TestNode(running.node_url, body.node, body.token);
+    return new TestNode(url, body.node, body.token);
   }
 
   send(

@@ -160,13 +160,8 @@ test('the command line drains a node and waits until nothing is open there, and 
       '--hostname fra1.example --title F --city F --country DE --latitude 1 --longitude 1 --services proxy';
     await cli.run('server', 'add', 'fra1', ...server.split(' '));
     const { code } = JSON.parse((await run('invite', 'fra1', '--json')).stdout);
-    const joined = await fetch(`${cli.base_url}/node/join`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ code, name: 'fra1-a', version: '1' }),
-    });
-    const { node: id, token } = (await joined.json()) as { node: number; token: string };
-    const node = new TestNode(cli.base_url, id, token);
+    const node = await TestNode.invited(cli.base_url, code);
+    const { id } = node;
     await node.snapshot();
     const acknowledge = async (connections: number) => {
       const { epoch, revision } = node;

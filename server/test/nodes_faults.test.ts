@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { networkMarks } from '../src/nodes/nodes.ts';
 import { eachApp } from './apps.ts';
 import { CommandLine } from './cli_process.ts';
+import { TestNode } from './node.ts';
 
 eachApp((t) => {
   async function scene() {
@@ -110,25 +111,15 @@ test('the command line lists the kinds, and shows each fault with since when', a
     ),
   );
   const { code } = JSON.parse((await cli.run('node', 'invite', 'fra1', '--json')).stdout);
-  const send = (path: string, body: object, token?: string) =>
-    fetch(`${cli.base_url}/node${path}`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      },
-      body: JSON.stringify(body),
-    });
-  const joined = await send('/join', { code, name: 'fra1-a', version: '1' });
-  const { node, token } = (await joined.json()) as { node: number; token: string };
+  const node = await TestNode.invited(cli.base_url, code);
   const faults = [
     { kind: 'disk', message: 'The disk is full.', since: 1_700_000_000 },
     { kind: 'port', subject: '10001', message: 'Port 10001 is taken.', since: 1_700_000_060 },
   ];
-  expect((await send('/faults', { faults }, token)).status).toBe(204);
+  expect((await node.send('POST', '/faults', { faults })).status).toBe(204);
   const list = await cli.run('node', 'list');
   expect(list.stdout).toMatch(/\tdisk,port\n$/);
-  const shown = await cli.run('node', 'show', String(node));
+  const shown = await cli.run('node', 'show', String(node.id));
   expect(shown.stdout).toContain('name\tfra1-a\n');
   expect(shown.stdout).toContain('disk\t\t1700000000\tThe disk is full.\n');
   expect(shown.stdout).toContain('port\t10001\t1700000060\tPort 10001 is taken.\n');

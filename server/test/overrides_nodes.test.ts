@@ -5,6 +5,7 @@ import { removeContractServer } from '../src/contract_servers/contract_servers.t
 import { requireServer } from '../src/servers/servers.ts';
 import { eachApp } from './apps.ts';
 import { CommandLine } from './cli_process.ts';
+import { TestNode } from './node.ts';
 
 eachApp((t) => {
   /** An entry on a server of its own with two nodes that follow. */
@@ -219,11 +220,7 @@ describe('exitward override show', () => {
       '',
     ]);
     const { code } = JSON.parse(await run('node', 'invite', 'fra1', '--json'));
-    await fetch(`${cli.base_url}/node/join`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ code, name: 'fra1-a', version: 'test' }),
-    });
+    await TestNode.invited(cli.base_url, code);
     expect(await run('override', 'show', 'acme', '1')).toMatch(
       /\nnodes\tactive on 0 of 1, waiting for fra1-a; no node of fra1 is live\nfra1-a\tno\tno\n$/,
     );

@@ -8,6 +8,7 @@ import { periodAt } from '../src/values/periods.ts';
 import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
 import { assertForChoices, ordersBy } from './choices.ts';
+import { readPages } from './client.ts';
 import { type Answer, type Browser, passwordOf } from './harness.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a record of the API
@@ -192,19 +193,8 @@ eachApp((t) => {
         });
     expect(status, text).toBe(200);
   };
-  const next = ({ headers }: Answer) =>
-    /<\/(?:console|admin)([^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
-  async function pages(path: string, between: (at: number) => Promise<unknown> = async () => {}) {
-    const answers: Answer[] = [];
-    for (let at: string | undefined = path; at !== undefined; ) {
-      const answer: Answer = await get(at);
-      expect(answer.status, answer.text).toBe(200);
-      answers.push(answer);
-      at = next(answer);
-      if (at !== undefined) await between(answers.length);
-    }
-    return { answers, rows: answers.flatMap(({ body }) => body as Row[]) };
-  }
+  const pages = (path: string, between?: (at: number) => Promise<unknown>) =>
+    readPages<Row>({ get }, path, between);
   const whole = async (list: 'users' | 'accounts') =>
     (await pages(list === 'users' ? '/users' : '/accounts?limit=1000')).rows;
 

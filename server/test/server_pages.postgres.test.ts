@@ -7,6 +7,7 @@ import { tries } from '../../test/effort.ts';
 import type { Row } from '../src/db/database.ts';
 import { eachApp } from './apps.ts';
 import { assertForChoices, ordersBy, queryOf } from './choices.ts';
+import { readPages } from './client.ts';
 import type { Answer } from './harness.ts';
 
 interface Listed {
@@ -122,17 +123,8 @@ eachApp((t) => {
     }
   });
 
-  async function pages(query: string, between: (at: number) => Promise<unknown> = async () => {}) {
-    const answers: Answer[] = [];
-    for (let at: string | undefined = `/servers?${query}`; at !== undefined; ) {
-      const answer: Answer = await t.operator.get(at);
-      expect(answer.status, answer.text).toBe(200);
-      answers.push(answer);
-      at = /<\/admin([^>]*)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
-      if (at !== undefined) await between(answers.length);
-    }
-    return { answers, rows: answers.flatMap(({ body }) => body as Listed[]) };
-  }
+  const pages = (query: string, between?: (at: number) => Promise<unknown>) =>
+    readPages<Listed>(t.operator, `/servers?${query}`, between);
 
   const isOf: Record<string, (server: Listed, wanted: string) => boolean> = {
     search: ({ name, hostname, title, city, country }, wanted) =>

@@ -7,6 +7,7 @@ import { folded } from '../src/db/folded.ts';
 import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
 import { assertForChoices, ordersBy } from './choices.ts';
+import { readPages } from './client.ts';
 import type { Answer, Browser } from './harness.ts';
 
 interface Token {
@@ -66,7 +67,7 @@ eachApp((t) => {
 
   const lists = {
     'API tokens': {
-      get: (query: string) => alice.get(`/tokens${query}`),
+      get: (path: string) => alice.get(path),
       post: (body: object) => alice.post('/tokens/remove', body),
       sorts: ['id', 'name', 'created_at', 'expiry', 'last_used_at'],
       filters: (now: number) => ({
@@ -76,7 +77,7 @@ eachApp((t) => {
       }),
     },
     'operator tokens': {
-      get: (query: string) => t.operator.get(`/tokens${query}`),
+      get: (path: string) => t.operator.get(path),
       post: (body: object) => t.operator.post('/tokens/remove', body),
       sorts: ['id', 'name', 'created_at', 'last_used_at'],
       filters: () => ({ state: ['used', 'unused'] }),
@@ -85,21 +86,16 @@ eachApp((t) => {
   const queryOf = (fields: Record<string, string | number>) =>
     `?${new URLSearchParams(fields as Record<string, string>)}`;
   async function pages(list: keyof typeof lists, query: string) {
-    const answers: Answer[] = [];
-    for (let at: string | undefined = query; at !== undefined; ) {
-      const answer: Answer = await lists[list].get(at);
-      expect(answer.status, answer.text).toBe(200);
-      answers.push(answer);
-      at = /<[^?]*(\?[^>]*)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
-    }
+    const { answers, rows } = await readPages<Token>(lists[list], `/tokens${query}`);
     const first = answers[0] as Answer;
     return {
-      rows: answers.flatMap(({ body }) => body as Token[]),
+      rows,
       total: Number(first.headers.get('exitward-total')),
       found: Number(first.headers.get('exitward-found')),
     };
   }
-  const whole = async (list: keyof typeof lists) => (await lists[list].get('')).body as Token[];
+  const whole = async (list: keyof typeof lists) =>
+    (await lists[list].get('/tokens')).body as Token[];
   /** Keeps those that were used by the tests themselves out of what moves. */
   const shown = ({ id, name }: Token) => [id, name];
 
@@ -156,7 +152,7 @@ eachApp((t) => {
       ['limit=10&state=gone', 'state'],
       ['limit=10&filter=x', 'filter'],
     ])('%s is refused by its field', async (query, field) => {
-      const { status, body } = await lists[list].get(`?${query}`);
+      const { status, body } = await lists[list].get(`/tokens?${query}`);
       expect([status, body.field]).toEqual([400, field]);
     });
 

@@ -42,12 +42,7 @@ test('from two backups a new machine serves account holders, nodes and a new ope
   const where = ['--latitude', '50', '--longitude', '8', '--services', 'proxy'];
   await json('server', 'add', 'fra1', ...place, ...where);
   const { code } = await json('node', 'invite', 'fra1');
-  const joined = await fetch(`${old.base_url}/node/join`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ code, name: 'fra1-a', version: 'test' }),
-  });
-  const { node, token } = (await joined.json()) as { node: number; token: string };
+  const { id: node, token } = await TestNode.invited(old.base_url, code);
   writeFileSync(join(backups, 'passphrase'), 'correct horse battery staple', { mode: 0o600 });
   const sealed = ['keys', 'backup', join(backups, 'keys.sealed')];
   await old.run(...sealed, '--passphrase-file', join(backups, 'passphrase'));

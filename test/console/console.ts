@@ -112,15 +112,10 @@ export class Console {
   }
 
   /** A node of the server that does only what a test has it do, next to the demo's own. */
-  async node(server: string): Promise<TestNode> {
+  async node(server: string, name = 'scripted'): Promise<TestNode> {
     const { base_url } = this.facts;
     const { body: invite } = await this.operator.post('/invites', { server });
-    const joined = await new TestClient(`${base_url}/node`, {}).post('/join', {
-      code: invite.code,
-      name: 'scripted',
-      version: 'test',
-    });
-    return new TestNode(base_url, joined.body.node, joined.body.token);
+    return TestNode.invited(base_url, invite.code, name);
   }
 
   /** The path of an invitation, which sets the user's password. */

@@ -372,13 +372,7 @@ deepTest(
     await run('user', 'add', 'acme', 'alice', '--flags', 'proxy');
     await run('contract', 'add', 'acme', 'fra1');
     const { code } = JSON.parse(await run('node', 'invite', 'fra1', '--json'));
-    const joined = await fetch(`${cli.base_url}/node/join`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ code, name: 'fra1-a', version: '1' }),
-    });
-    const { node: id, token } = (await joined.json()) as { node: number; token: string };
-    const node = new TestNode(cli.base_url, id, token);
+    const node = await TestNode.invited(cli.base_url, code);
     for (const number of [1, 2]) {
       const at = Math.floor(Date.now() / 1000);
       const rows = [{ account: 1, user: 1, at, up: number * 10 ** 12, down: 0 }];

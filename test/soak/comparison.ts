@@ -7,6 +7,7 @@ import { statusOf } from '../../agent/src/policy/denials.ts';
 import type { NodeRecord } from '../../agent/src/policy/records.ts';
 import { Replica } from '../../agent/src/store/replica.ts';
 import { type Issued, Oracle } from '../../agent/test/oracle.ts';
+import { TestNode } from '../../server/test/node.ts';
 import type { Sum } from '../system/tally.ts';
 import type { Through } from '../system/traffic.ts';
 import { schemePorts } from '../system/world.ts';
@@ -19,21 +20,14 @@ const rules = {
 };
 
 /** Takes the snapshots of a server, as a node that serves nobody. */
-export async function snapshotReader(scene: Pick<Scene, 'world' | 'node'>) {
+export async function snapshotReader(
+  scene: Pick<Scene, 'world' | 'node'>,
+): Promise<() => Promise<NodeRecord[]>> {
   const { control } = scene.world;
   const invited = await control.command('node', 'invite', scene.node.server, '--json');
   const { code } = JSON.parse(invited.stdout) as { code: string };
-  const body = JSON.stringify({ code, name: 'reader', version: 'soak' });
-  const headers = { 'content-type': 'application/json' };
-  const joined = await fetch(`${control.node_url}/node/join`, { method: 'POST', headers, body });
-  const { token } = (await joined.json()) as { token: string };
-  return async (): Promise<NodeRecord[]> => {
-    const response = await fetch(`${control.node_url}/node/snapshot`, {
-      headers: { authorization: `Bearer ${token}` },
-    });
-    const lines = (await response.text()).trim().split('\n');
-    return lines.slice(1, -1).map((line) => JSON.parse(line) as NodeRecord);
-  };
+  const node = await TestNode.invited(control.node_url, code, 'reader');
+  return async () => (await node.snapshot()) as NodeRecord[];
 }
 
 /** All differences, a line each. */
