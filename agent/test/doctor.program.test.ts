@@ -18,6 +18,7 @@ import { outcomeOf, runCommand, startCommand } from './cli_process.ts';
 import { listed } from './fake_engine.ts';
 import { createCertificate, startNameServer } from './proxy_world.ts';
 import { ScriptedControl } from './scripted_control.ts';
+import { putScript } from './shell_script.ts';
 
 const cleaners: Array<() => unknown> = [];
 let parent: string;
@@ -175,7 +176,7 @@ describe('before joining', () => {
   deepTest('a Squid that is too old, or without OpenSSL, is reported', async () => {
     const findings = async (text: string) => {
       const squid = join(parent, 'squid');
-      writeFileSync(squid, `#!/bin/sh\necho "${text}"\n`, { mode: 0o755 });
+      putScript(squid, `echo "${text}"`);
       const env = { EXITWARD_AGENT_ENGINE: 'squid', EXITWARD_AGENT_SQUID: squid };
       return (await doctor([], env)).of('squid')[0]?.state;
     };

@@ -1,7 +1,7 @@
 // The nftables firewall, in network namespaces of its own: real sockets from exit addresses to
 // private ones, and to others.
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
@@ -17,6 +17,7 @@ import { briskClock } from './brisk_clock.ts';
 import { FakeEngine, listed } from './fake_engine.ts';
 import { until } from './proxy_world.ts';
 import { ScriptedControl } from './scripted_control.ts';
+import { putScript } from './shell_script.ts';
 
 const namespace = `exitward-firewall-${process.pid}`;
 /** The rest of the Internet. */
@@ -145,9 +146,7 @@ describe('a firewall that is kept', () => {
   const programs = mkdtempSync(join(tmpdir(), 'exitward-firewall-'));
   const { PATH } = process.env;
   /** Which `nft` the agent finds. */
-  const setNft = (script: string) => {
-    writeFileSync(join(programs, 'nft'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-  };
+  const setNft = (script: string) => putScript(join(programs, 'nft'), script);
   const nft = '/usr/sbin/nft';
   const real = `exec ip netns exec ${namespace} ${nft} "$@"`;
   const listing = () => inside(nft, '--stateless', 'list', 'ruleset');

@@ -2,7 +2,7 @@
 // in a process that is called pppd.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -16,6 +16,7 @@ import { systemClock } from '../src/clock.ts';
 import { L2tp } from '../src/vpn/l2tp.ts';
 import { addressAt, gatewayOf, rangeOf, slotOf } from '../src/vpn/pool.ts';
 import type { LoginAttempt, Verdict } from '../src/vpn/radius_server.ts';
+import { putScript } from './shell_script.ts';
 
 const networkOf = (cidr: string) => {
   const [network] = parseNetworks(cidr);
@@ -75,7 +76,7 @@ describe('a login that pppd asks about', () => {
     dir = mkdtempSync(join(tmpdir(), 'exitward-l2tp-'));
     // In place of xl2tpd, which needs a kernel that has L2TP: a program that stays.
     const program = join(dir, 'xl2tpd');
-    writeFileSync(program, '#!/bin/sh\nexec sleep 1000\n', { mode: 0o755 });
+    putScript(program, 'exec sleep 1000');
     symlinkSync('/bin/bash', join(dir, 'pppd'));
     attempts = [];
     password = 'clientPass';
@@ -186,10 +187,10 @@ describe('a login that pppd asks about', () => {
 
   test('a daemon that ends again and again is reported, and one that stays is not', async () => {
     const program = join(dir, 'xl2tpd');
-    writeFileSync(program, '#!/bin/sh\nexit 1\n');
+    putScript(program, 'exit 1');
     const other = ['127.0.0.4'];
     await expect.poll(() => l2tp.offer(other).catch(String)).toMatch(/ends as soon as/);
-    writeFileSync(program, '#!/bin/sh\nexec sleep 1000\n');
+    putScript(program, 'exec sleep 1000');
     await expect.poll(() => l2tp.offer(other).catch(String)).toBeUndefined();
   });
 

@@ -1,13 +1,14 @@
 // Connections that the Squid engine let in can be ended, whatever became of Squid, its decider or
 // the agent meanwhile.
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { deepTest } from '../../test/deep_test.ts';
 import * as t from './proxy_world.ts';
+import { putScript } from './shell_script.ts';
 import { deciderOf, nodesOfFile, type SquidNode } from './squid_node.ts';
 
 let origin: t.Origin;
@@ -157,11 +158,10 @@ deepTest(
     const forbidden = join(node.dir, 'forbidden');
     mkdirSync(bin);
     const says = `echo 'Operation not permitted' >&2; exit 0`;
-    writeFileSync(
+    putScript(
       join(bin, 'ss'),
-      `#!/bin/sh\nif [ "$1" = -KtnH ] && [ -e ${forbidden} ]; then ${says}; fi\nexec /usr/bin/ss "$@"\n`,
+      `if [ "$1" = -KtnH ] && [ -e ${forbidden} ]; then ${says}; fi\nexec /usr/bin/ss "$@"`,
     );
-    chmodSync(join(bin, 'ss'), 0o755);
     writeFileSync(forbidden, '');
     expect(existsSync('/usr/bin/ss')).toBe(true);
     const path = process.env.PATH;
