@@ -11,7 +11,7 @@ const moving = 6;
 
 /** The next of a few statuses moves at each call. */
 export async function movingGeoStatuses(ctx: Context): Promise<() => Promise<void>> {
-  const from = { ip: '', provider: '' };
+  const from = { ip: '0.0.0.0', provider: '' };
   const only = { server: undefined, status: 'crit' };
   const wrong = await listGeoStatuses(ctx.db, only, from, moving);
   const countries = new Map(

@@ -198,7 +198,7 @@ const limits: fc.Arbitrary<UserLimits | undefined> = fc.constantFrom<UserLimits 
   { not_here: true },
   { over: true },
 );
-const user = fc.constantFrom(...users).chain((id) =>
+export const user = fc.constantFrom(...users).chain((id) =>
   fc.record({
     kind: fc.constant('user' as const),
     account,
