@@ -178,6 +178,8 @@ export interface AccountUsersChanges {
       /** May administer the account. */
       admin?: boolean;
     };
+    /** Limits; those left out stay as they are. A null ends one; null in place of all ends them all. */
+    limits?: UserLimitChanges | null;
   }[];
 }
 
@@ -612,6 +614,8 @@ export interface ConsoleUsersChanges {
       /** May administer the account. */
       admin?: boolean;
     };
+    /** Limits; those left out stay as they are. A null ends one; null in place of all ends them all. */
+    limits?: UserLimitChanges | null;
   }[];
   /** Your password: needed to make somebody an active admin. */
   password?: string;

@@ -64,6 +64,12 @@ eachDatabase((database) => {
     const harmless: Values[] = [{ limit: 0, 'on-limit': 'notify' }, { 'max-connections': 1 }, {}];
     for (const more of harmless)
       expect(await questionOf('user change', user, more)).toBeUndefined();
+    await t.operator.post('/accounts/acme/users', { name: 'bob' });
+    const users = { users: ['bob', 'alice', 'bob'] };
+    expect(await questionOf('user limit', users, { limit: 1e11 })).toBe(
+      'This ends all connections of alice: 300 GB of the limit of 100 GB are used already.',
+    );
+    expect(await questionOf('user limit', users, { 'max-connections': 1 })).toBeUndefined();
   });
 
   test('what ends no connections is not asked about', async () => {

@@ -22,6 +22,7 @@ eachApp((t) => {
     name: string;
     active: boolean;
     flags: Record<string, boolean>;
+    limits: Record<string, number | null>;
     sign_in: { sessions: number };
   }
   const users = async () => (await alice.get('/users')).body as User[];
@@ -57,6 +58,28 @@ eachApp((t) => {
     expect((await bob.get('/session')).status).toBe(401);
   });
 
+  test('users get limits at once, and those that are left out stay', async () => {
+    await scene();
+    const limit = (id: number, limits: object | null) => ({ id, limits });
+    const limitsAfter = async (...changes: object[]) => {
+      const { status } = await alice.patch('/users', { users: changes });
+      expect(status).toBe(200);
+      return (await users()).map(({ limits }) => [limits.max_connections, limits.max_addresses]);
+    };
+    expect(
+      await limitsAfter(limit(2, { max_connections: 7 }), limit(3, { max_addresses: 2 })),
+    ).toEqual([
+      [null, null],
+      [7, null],
+      [null, 2],
+    ]);
+    expect(await limitsAfter(limit(2, { max_addresses: 3 }), limit(3, null))).toEqual([
+      [null, null],
+      [7, 3],
+      [null, null],
+    ]);
+  });
+
   test('one fault, and none is changed; the error names its place', async () => {
     const name = await scene();
     const off = (id: number) => ({ id, active: false });
@@ -85,6 +108,12 @@ eachApp((t) => {
     expect(await refused({ users: [off(2), made], password: 'wrong' })).toEqual([
       ...[403, 'wrong_password', 'password'],
     ]);
+    const wrong = { id: 3, limits: { max_connections: 0 } };
+    expect(await refused({ users: [off(2), wrong] })).toEqual([
+      ...[400, 'invalid_field', 'users.1.limits.max_connections'],
+    ]);
+    const nowhere = { id: 3, limits: { servers: ['nowhere'] } };
+    expect((await refused({ users: [off(2), nowhere] }))[0]).toBe(409);
     const many = Array.from({ length: 1001 }, (_, at) => off(at + 1));
     expect((await refused({ users: many })).slice(0, 2)).toEqual([400, 'invalid_field']);
     expect((await refused({ users: [] })).slice(0, 2)).toEqual([400, 'invalid_field']);

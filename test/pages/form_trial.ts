@@ -62,7 +62,11 @@ export class FormTrial {
     const answer = isShort ? {} : { status: 503, after: gate.promise };
     const types = [texts, ofTypes].map((texts) => JSON.stringify(texts)).join();
     const request = await this.#submit(answer, `fillAndSubmit(${types})`);
-    if (!isShort && request) await this.#staysOpen();
+    if (!isShort && request) {
+      // A choice may decide which fields there are.
+      this.#key = (await this.key()) ?? key;
+      await this.#staysOpen();
+    }
     gate.resolve();
     if (!request) return await this.#hasNothingToDo();
     if (!isShort) {

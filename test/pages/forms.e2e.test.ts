@@ -27,6 +27,11 @@ const secondRows = {
   accounts: { name: 'globex', suspended: true, expiry: 1_830_384_000 },
 };
 
+const noLimits = {
+  ...{ limit_bytes: null, on_limit: 'refuse', max_connections: null, max_addresses: null },
+  ...{ address_seconds: 300, active_until: null, services: null, servers: null },
+};
+
 /** Buttons that bring no form. */
 const noForms = /^(Calendar|Clear|Copy|Download|Export|Fold|Show)/;
 
@@ -214,6 +219,37 @@ describe('the forms of the console', () => {
       expect(t.takeFaults()).toEqual([]);
     },
   );
+
+  test('that limit several users change one limit of each, and the undo gives back what each had', async () => {
+    t.addRows({ users: { ...secondRows.users, limits: noLimits } });
+    await t.open('/operator/accounts/acme/users');
+    await t.press([chooseAll, 'Limits …']);
+    await t.visit.field('Limit').selectOption('max_connections');
+    await t.visit.field('Connections at once').fill('7');
+    await t.visit.button('Change 2 users').click();
+    const sent = async () => (await t.fake.next(isWrite))?.body;
+    const limitedTo = (...limits: Array<number | null>) => ({
+      users: limits.map((max_connections, at) => ({ id: at + 1, limits: { max_connections } })),
+    });
+    expect(await sent()).toEqual(limitedTo(7, 7));
+    await t.visit.dialog(/./).waitFor({ state: 'detached' });
+    expect(await t.does('undo()')).toBe(true);
+    // The document's example has 100.
+    expect(t.fake.writes.at(-1)?.body).toEqual(limitedTo(100, null));
+    expect(t.takeFaults()).toEqual([]);
+  });
+
+  test('that add a user set limits only where they are asked for', async () => {
+    await t.open('/users');
+    await t.press(['Add a user']);
+    await t.visit.field('Name').fill('bob');
+    await t.visit.field('Set limits').check();
+    await t.visit.field('Connections at once').fill('7');
+    await t.visit.button('Add the user').click();
+    const { body } = (await t.fake.next(isWrite)) ?? {};
+    expect(body).toMatchObject({ name: 'bob', limits: { max_connections: 7 } });
+    expect(Object.keys((body as { limits: object }).limits)).toEqual(['max_connections']);
+  });
 
   test('that remove more than twenty entries ask for a typed word', async () => {
     t.addRows({ authlist: {} }, 21);

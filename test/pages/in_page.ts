@@ -215,6 +215,8 @@ export const inPage = `(() => {
     for (const { name, required, value, type: kind } of controls()) {
       await until(async () => !isReading() || ((await isQuiet()), false), 'for what can be chosen');
       const element = controlOf(name);
+      // A choice before it decides which fields there are.
+      if (!element) continue;
       if (kind === 'file') {
         const files = new DataTransfer();
         files.items.add(new File(['{"servers": []}'], 'a.json', { type: 'application/json' }));

@@ -1,6 +1,7 @@
 // The servers of the contract in forms and filters: the first ones, or those that match a text.
 import { usePages } from '../api/paging.ts';
 import { useScope } from '../api/scope.ts';
+import type { FoundServers } from './server_checks.tsx';
 import { type Choices, mostChoices } from './suggest_field.tsx';
 
 /** All servers, or those that offer a service. */
@@ -13,6 +14,15 @@ function useChoicesOf(search: string, service?: 'vpn'): Choices {
     text: title === server ? server : `${server} (${title})`,
   }));
   return { options, isWhole: rows.data !== undefined && !hasMore, error: rows.error };
+}
+
+/** Those that match a text, to select several. */
+export function useFoundServers(search: string): FoundServers {
+  const { base } = useScope();
+  const query = { sort: 'name', search } as const;
+  const { rows, total } = usePages('console_list_servers', { query, limit: mostChoices, base });
+  const data = rows.data?.map(({ server, title }) => ({ name: server, title }));
+  return { rows: { ...rows, data }, total };
 }
 
 export const useServerChoices = (search: string) => useChoicesOf(search);

@@ -2,9 +2,15 @@
 import { usePages } from '../api/paging.ts';
 import { type Choices, mostChoices } from '../forms/suggest_field.tsx';
 
+/** The servers of the network that match a text. */
+export const useFoundServers = (search: string) =>
+  usePages('admin_list_servers', {
+    query: { search: search.trim(), sort: 'name' },
+    limit: mostChoices,
+  });
+
 export function useServerChoices(search: string): Choices {
-  const query = { search: search.trim(), sort: 'name' } as const;
-  const { rows, found: matchCount } = usePages('admin_list_servers', { query, limit: mostChoices });
+  const { rows, found: matchCount } = useFoundServers(search);
   return {
     options: rows.data?.map(({ name, title }) => ({ value: name, text: `${name}: ${title}` })),
     isWhole: rows.data !== undefined && matchCount <= mostChoices && search === '',

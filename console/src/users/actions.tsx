@@ -8,11 +8,11 @@ import {
   InvalidateTokensDialog,
   ResetSignInDialog,
 } from './endings.tsx';
-import type { User } from './form.tsx';
 import { InviteDialog } from './invite.tsx';
 import { LimitsDialog } from './limits_form.tsx';
 import { ProxyTokenDialog } from './proxy_token.tsx';
 import { SignInLinkDialog } from './sign_in_link.tsx';
+import type { User } from './user.ts';
 import { useHasVpn, VpnProfileDialog } from './vpn_profile.tsx';
 
 type UserDialog = typeof InviteDialog;

@@ -3,7 +3,7 @@ import { change, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { count } from '../format.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
-import type { User } from './form.tsx';
+import type { User } from './user.ts';
 
 interface EndingProps {
   user: User;

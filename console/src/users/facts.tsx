@@ -1,8 +1,8 @@
 // The facts of a user, in the list and on the user's page: permissions, and ways to sign in.
 import { Until } from '../relative_time.tsx';
 import { Badge } from '../ui/ui.ts';
-import type { User } from './form.tsx';
 import { PassedLimits } from './limits.tsx';
+import type { User } from './user.ts';
 
 export const flagsOf = (flags: User['flags']) =>
   (['admin', 'billing', 'proxy'] as const).filter((flag) => flags[flag]);

@@ -1,6 +1,6 @@
 // Adds a user to the account, or changes one: display name, permissions, active or not.
 import { useId, useState } from 'preact/hooks';
-import { type AccountResponse, changeIn } from '../api/reading.ts';
+import { changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { readSessionAgain } from '../api/session.ts';
 import { differing } from '../forms/differing.ts';
@@ -8,8 +8,8 @@ import { FormDialog } from '../forms/form_dialog.tsx';
 import { NameField } from '../forms/name_field.tsx';
 import { ConfirmPassword, confirmationOf } from '../forms/password.tsx';
 import { CheckField, Dialog, Form, TextField, textOf, useFieldFault } from '../ui/ui.ts';
-
-export type User = AccountResponse<'list_users'>[number];
+import { changedLimits, LimitFields } from './limits_form.tsx';
+import type { User } from './user.ts';
 
 /** The permissions, and what each allows. */
 const permissions = [
@@ -32,12 +32,15 @@ interface AddUserDialogProps {
 
 export function AddUserDialog({ onClose, onAdded }: AddUserDialogProps) {
   const scope = useScope();
+  const [isLimited, setLimited] = useState(false);
   const add = async (fields: FormData) => {
     const display_name = textOf(fields, 'display_name');
+    const limits = isLimited ? changedLimits(fields) : {};
     const body = {
       name: textOf(fields, 'name'),
       ...(display_name ? { display_name } : {}),
       flags: flagsOf(fields),
+      ...(Object.keys(limits).length > 0 ? { limits } : {}),
     };
     onAdded(await changeIn(scope, 'create_user', { body }));
   };
@@ -47,6 +50,14 @@ export function AddUserDialog({ onClose, onAdded }: AddUserDialogProps) {
         <NameField hint="For signing in, here and at the proxies. It can’t be changed later." />
         <DisplayNameField hint="Shown in lists. Default: the name." />
         <FlagFields />
+        <CheckField
+          label="Set limits"
+          name="set_limits"
+          checked={isLimited}
+          onChange={({ currentTarget }) => setLimited(currentTarget.checked)}
+          hint="Bytes, connections, addresses, an end, services and servers. They can be changed later."
+        />
+        {isLimited && <LimitFields />}
       </Form>
     </Dialog>
   );

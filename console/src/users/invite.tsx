@@ -7,7 +7,7 @@ import { MakerDialog } from '../forms/form_dialog.tsx';
 import { lacksPassword, PasswordField, SetPasswordFirst } from '../forms/password.tsx';
 import { Until } from '../relative_time.tsx';
 import { Dialog, ShownOnce } from '../ui/ui.ts';
-import type { User } from './form.tsx';
+import type { User } from './user.ts';
 
 interface InviteDialogProps {
   user: User;

@@ -7,8 +7,8 @@ import { now } from '../now.ts';
 import { Until } from '../relative_time.tsx';
 import { serviceOfUser } from '../services.ts';
 import { Badge, Button, Card, DescriptionList, Meter } from '../ui/ui.ts';
-import type { User } from './form.tsx';
 import { LimitsDialog, NoLimitsDialog } from './limits_form.tsx';
+import type { User } from './user.ts';
 
 export function hasLimits({ limits }: User): boolean {
   const { limit_bytes, max_connections, max_addresses, active_until, services, servers } = limits;

@@ -1,4 +1,5 @@
-// Changes the limits of a user, or removes all of them.
+// Sets the limits of a user, removes all of them, or sets one for several users.
+import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
@@ -7,12 +8,12 @@ import { LimitField, limitIn, limitOf } from '../contract/limit_field.tsx';
 import { differing } from '../forms/differing.ts';
 import { expiryFrom, localText, zoneAt } from '../forms/expiry.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
+import { ServerChecks } from '../forms/server_checks.tsx';
+import { useFoundServers } from '../forms/server_choices.ts';
 import { now } from '../now.ts';
 import { serviceOfUser } from '../services.ts';
-import { CheckField, DateField, SelectField, TextField, textOf } from '../ui/ui.ts';
-import type { User } from './form.tsx';
-
-type Limits = User['limits'];
+import { CheckField, DateField, isOneOf, SelectField, TextField, textOf } from '../ui/ui.ts';
+import { type Limits, noLimits, type User } from './user.ts';
 
 interface LimitsDialogProps {
   user: User;
@@ -22,22 +23,140 @@ interface LimitsDialogProps {
 const services = ['proxy', 'vpn-ikev2', 'vpn-ikev1', 'vpn-l2tp'] as const;
 const windows = [60, 120, 300, 600];
 
+/** A limit in a form: its fields, and what they say. */
+interface LimitOfForm {
+  text: string;
+  Fields: (given: { of: Limits }) => ComponentChildren;
+  /** `before` keeps the seconds of a time. Errors: ApiError 400. */
+  read: (fields: FormData, before: Limits) => Partial<Limits>;
+}
+
+const field = (name: keyof Limits) => `limits.${name}`;
+const amountIn = (fields: FormData, name: keyof Limits) => {
+  const text = textOf(fields, field(name));
+  return text === '' ? null : Number(text);
+};
+const someOf = <T,>(list: readonly T[]) => (list.length > 0 ? [...list] : null);
+
+const limitsOfForm = {
+  limit_bytes: {
+    text: 'Bytes in a billing period',
+    Fields: ({ of }) => (
+      <>
+        <LimitField
+          label="Bytes in a billing period"
+          value={of.limit_bytes ?? undefined}
+          none="No limit of their own."
+        />
+        <SelectField
+          label="When these are used up"
+          name={field('on_limit')}
+          initial={of.on_limit}
+          options={[
+            { value: 'refuse', text: 'Refuse the user until the next billing period' },
+            { value: 'notify', text: 'Only show it' },
+          ]}
+        />
+      </>
+    ),
+    read: (fields) => ({
+      limit_bytes: limitOf(fields),
+      on_limit: textOf(fields, field('on_limit')) as Limits['on_limit'],
+    }),
+  },
+  max_connections: {
+    text: 'Connections at once',
+    Fields: ({ of }) => (
+      <AmountField
+        label="Connections at once"
+        name={field('max_connections')}
+        max={1_000_000}
+        value={of.max_connections}
+        hint="In the whole network."
+      />
+    ),
+    read: (fields) => ({ max_connections: amountIn(fields, 'max_connections') }),
+  },
+  max_addresses: {
+    text: 'Source addresses at once',
+    Fields: ({ of }) => (
+      <>
+        <AmountField
+          label="Source addresses at once"
+          name={field('max_addresses')}
+          max={1000}
+          value={of.max_addresses}
+          hint="An IPv6 address counts as its /64."
+        />
+        <SelectField
+          label="An address counts for"
+          name={field('address_seconds')}
+          initial={String(of.address_seconds)}
+          options={[...new Set([...windows, of.address_seconds])].map((seconds) => ({
+            value: String(seconds),
+            text: `${seconds / 60} min after its last connection`,
+          }))}
+          hint="A phone that changes networks needs two addresses for this long."
+        />
+      </>
+    ),
+    read: (fields) => ({
+      max_addresses: amountIn(fields, 'max_addresses'),
+      address_seconds: Number(textOf(fields, field('address_seconds'))),
+    }),
+  },
+  active_until: {
+    text: 'End of the access',
+    Fields: ({ of }) => <EndField at={of.active_until} />,
+    read: (fields, { active_until }) => {
+      const text = textOf(fields, field('active_until'));
+      return { active_until: expiryFrom(text, now.value, active_until ?? undefined) ?? null };
+    },
+  },
+  services: {
+    text: 'Services',
+    Fields: ({ of }) => <ServiceFields of={of.services} />,
+    read: (fields) => {
+      const selected = fields.getAll(field('services'));
+      return { services: someOf(services.filter((service) => selected.includes(service))) };
+    },
+  },
+  servers: {
+    text: 'Servers',
+    Fields: ({ of }) => <ServerFields of={of.servers} />,
+    read: (fields) => ({ servers: someOf(fields.getAll(field('servers')).map(String)) }),
+  },
+} satisfies Record<string, LimitOfForm>;
+
+const parts: LimitOfForm[] = Object.values(limitsOfForm);
+
+/** The fields of all limits. */
+export function LimitFields({ of = noLimits }: { of?: Limits }) {
+  return (
+    <>
+      <p class="note">They apply next to those of the contract. An empty field is no limit.</p>
+      {parts.map(({ text, Fields }) => (
+        <Fields key={text} of={of} />
+      ))}
+    </>
+  );
+}
+
+/** The limits in these fields that differ from `before`. Errors: ApiError 400. */
+export function changedLimits(fields: FormData, before = noLimits): Partial<Limits> {
+  const wanted = parts.map(({ read }) => read(fields, before));
+  return differing<Limits>(before, Object.assign({}, ...wanted));
+}
+
 export function LimitsDialog({ user, onClose }: LimitsDialogProps) {
   const scope = useScope();
-  const { name, limits, period } = user;
+  const { name, limits } = user;
   const save = async (fields: FormData) => {
-    const wanted = { ...limitsIn(fields, limits), limit_bytes: limitOf(fields) };
-    const changes = differing<Limits>(limits, wanted);
+    const changes = changedLimits(fields, limits);
     if (Object.keys(changes).length === 0) return 'Nothing was changed.';
     const body = { limits: changes };
     await changeIn(scope, 'change_user', { path: { user: name }, body });
     return `Saved the limits of ${name}.`;
-  };
-  const warningOf = (fields: FormData) => {
-    const limit_bytes = limitIn(fields);
-    if (limit_bytes === undefined) return undefined;
-    const after = termsOf({ ...limitsIn(fields, limits), limit_bytes });
-    return cutOffBy(termsOf(limits), after, { usage: period.usage, now: now.value });
   };
   return (
     <FormDialog
@@ -46,55 +165,78 @@ export function LimitsDialog({ user, onClose }: LimitsDialogProps) {
       kind="primary"
       onSubmit={save}
       onClose={onClose}
+      warningOf={(fields) =>
+        limitIn(fields) === undefined ? undefined : cutOffOf(user, changedLimits(fields, limits))
+      }
+    >
+      <LimitFields of={limits} />
+    </FormDialog>
+  );
+}
+
+/** A warning, if nodes serve the user now and refuse under these limits. */
+function cutOffOf({ limits, period }: User, changes: Partial<Limits>): string | undefined {
+  const used = { usage: period.usage, now: now.value };
+  return cutOffBy(termsOf(limits), termsOf({ ...limits, ...changes }), used);
+}
+
+const termsOf = ({ on_limit, limit_bytes, active_until }: Limits) => ({
+  ...{ limit_bytes, on_limit: on_limit === 'refuse' ? ('refuse' as const) : ('allow' as const) },
+  ...(active_until === null ? {} : { expiry: active_until }),
+});
+
+interface ManyLimitsDialogProps {
+  users: readonly User[];
+  /** "3 users". */
+  what: string;
+  /** Null: all limits are removed. */
+  onSubmit: (limits: Partial<Limits> | null) => Promise<unknown>;
+  onClose: () => void;
+}
+
+/** One limit for several users: the others of each stay. */
+export function ManyLimitsDialog({ users, what, onSubmit, onClose }: ManyLimitsDialogProps) {
+  const [shown, setShown] = useState<string>('limit_bytes');
+  const part: LimitOfForm | undefined = isOneOf(limitsOfForm, shown)
+    ? limitsOfForm[shown]
+    : undefined;
+  const warningOf = (fields: FormData) => {
+    const isUnreadable = shown === 'limit_bytes' && limitIn(fields) === undefined;
+    if (!part || isUnreadable) return undefined;
+    const changes = part.read(fields, noLimits);
+    const refused = users.filter((user) => cutOffOf(user, changes)).map(({ name }) => name);
+    const [first, ...rest] = refused;
+    if (first === undefined) return undefined;
+    const whom = rest.length === 0 ? first : `${refused.length} of ${what}`;
+    return `Once you save, nodes refuse every connection of ${whom}.`;
+  };
+  return (
+    <FormDialog
+      title={`Limits of ${what}`}
+      verb={`${part ? 'Change' : 'Remove all limits of'} ${what}`}
+      kind={part ? 'primary' : 'danger'}
+      onClose={onClose}
+      onSubmit={(fields) => onSubmit(part ? part.read(fields, noLimits) : null)}
       warningOf={warningOf}
     >
-      <p class="note">They apply next to those of the contract. An empty field is no limit.</p>
-      <LimitField
-        label="Bytes in a billing period"
-        value={limits.limit_bytes ?? undefined}
-        none="No limit of their own."
-      />
       <SelectField
-        label="When these are used up"
-        name="limits.on_limit"
-        initial={limits.on_limit}
+        label="Limit"
+        name="limit"
+        value={shown}
+        onInput={setShown}
         options={[
-          { value: 'refuse', text: 'Refuse the user until the next billing period' },
-          { value: 'notify', text: 'Only show it' },
+          ...Object.entries(limitsOfForm).map(([value, { text }]) => ({ value, text })),
+          { value: 'none', text: 'Remove all limits' },
         ]}
       />
-      <AmountField
-        label="Connections at once"
-        name="limits.max_connections"
-        max={1_000_000}
-        value={limits.max_connections}
-        hint="In the whole network."
-      />
-      <AmountField
-        label="Source addresses at once"
-        name="limits.max_addresses"
-        max={1000}
-        value={limits.max_addresses}
-        hint="An IPv6 address counts as its /64."
-      />
-      <SelectField
-        label="An address counts for"
-        name="limits.address_seconds"
-        initial={String(limits.address_seconds)}
-        options={[...new Set([...windows, limits.address_seconds])].map((seconds) => ({
-          value: String(seconds),
-          text: `${seconds / 60} min after its last connection`,
-        }))}
-        hint="A phone that changes networks needs two addresses for this long."
-      />
-      <EndField at={limits.active_until} />
-      <ServiceFields of={limits.services} />
-      <TextField
-        label="Servers"
-        name="limits.servers"
-        defaultValue={limits.servers?.join(', ') ?? ''}
-        hint="Short names, such as fra1, ams1. Empty: all servers of the contract."
-      />
+      {part ? (
+        <>
+          <part.Fields key={shown} of={noLimits} />
+          <p class="note">Other limits stay as they are. An empty field is no limit.</p>
+        </>
+      ) : (
+        <p>Only the limits of the contract apply then, at once and on all servers.</p>
+      )}
     </FormDialog>
   );
 }
@@ -116,7 +258,7 @@ function EndField({ at }: { at: number | null }) {
   return (
     <DateField
       label="Access ends"
-      name="limits.active_until"
+      name={field('active_until')}
       withTime
       value={text}
       onInput={setText}
@@ -134,7 +276,7 @@ function ServiceFields({ of: limited }: { of: Limits['services'] }) {
         <CheckField
           key={service}
           label={serviceOfUser(service)}
-          name="limits.services"
+          name={field('services')}
           value={service}
           defaultChecked={limited?.includes(service)}
         />
@@ -146,29 +288,19 @@ function ServiceFields({ of: limited }: { of: Limits['services'] }) {
   );
 }
 
-/** The limits in the form except the bytes; `before` keeps the seconds of a time. */
-function limitsIn(fields: FormData, { active_until }: Limits): Omit<Limits, 'limit_bytes'> {
-  const text = (name: keyof Limits) => textOf(fields, `limits.${name}`);
-  const amount = (name: keyof Limits) => (text(name) === '' ? null : Number(text(name)));
-  const selected = services.filter((service) => fields.getAll('limits.services').includes(service));
-  const servers = text('servers')
-    .split(/[\s,]+/)
-    .filter(Boolean);
-  return {
-    on_limit: text('on_limit') as Limits['on_limit'],
-    max_connections: amount('max_connections'),
-    max_addresses: amount('max_addresses'),
-    address_seconds: Number(text('address_seconds')),
-    active_until: expiryFrom(text('active_until'), now.value, active_until ?? undefined) ?? null,
-    services: selected.length > 0 ? selected : null,
-    servers: servers.length > 0 ? servers : null,
-  };
+function ServerFields({ of: limited }: { of: Limits['servers'] }) {
+  const [chosen, setChosen] = useState(limited ?? []);
+  return (
+    <ServerChecks
+      name={field('servers')}
+      chosen={chosen}
+      onChoose={setChosen}
+      useServers={useFoundServers}
+      none="The contract has none yet."
+      hint="None selected: all servers of the contract."
+    />
+  );
 }
-
-const termsOf = ({ on_limit, limit_bytes, active_until }: Limits) => ({
-  ...{ limit_bytes, on_limit: on_limit === 'refuse' ? ('refuse' as const) : ('allow' as const) },
-  ...(active_until === null ? {} : { expiry: active_until }),
-});
 
 export function NoLimitsDialog({ user: { name }, onClose }: LimitsDialogProps) {
   const scope = useScope();

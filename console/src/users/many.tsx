@@ -1,17 +1,19 @@
-// Makes the selected users active or inactive, changes a permission, or signs them out: all or
-// none, with an undo.
+// Makes the selected users active or inactive, changes a permission or a limit, or signs them out:
+// all or none, with an undo.
 import { useState } from 'preact/hooks';
 import { changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { readSessionAgain } from '../api/session.ts';
 import { count } from '../format.ts';
+import { differing } from '../forms/differing.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
 import type { Chosen, ChosenInBar, ChosenInDialog } from '../forms/list.ts';
 import { inParts } from '../forms/parts.ts';
 import { ConfirmPassword, confirmationOf } from '../forms/password.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { Button, ChosenBar, notify, optionsIn, SelectField, textOf } from '../ui/ui.ts';
-import type { User } from './form.tsx';
+import { ManyLimitsDialog } from './limits_form.tsx';
+import { type Limits, noLimits, type User } from './user.ts';
 
 /** The bar for selected users. */
 export function ManyUsersBar({ open, ...many }: ChosenInBar<User>) {
@@ -19,6 +21,9 @@ export function ManyUsersBar({ open, ...many }: ChosenInBar<User>) {
     <ChosenBar selection={many.selection}>
       <Button onClick={() => open((close) => <ChangePermission {...many} onClose={close} />)}>
         Permission …
+      </Button>
+      <Button onClick={() => open((close) => <ChangeLimits {...many} onClose={close} />)}>
+        Limits …
       </Button>
       <Button
         icon="leave"
@@ -46,17 +51,32 @@ const countOf = (users: readonly unknown[]) => count(users.length, 'user', 'user
 interface Change {
   active?: boolean;
   flags?: Partial<User['flags']>;
+  limits?: Partial<Limits> | null;
 }
+
+/** Bytes of the changes in a request, of which the server takes 64 KiB. */
+const maxBytes = 50_000;
+
+/** So many fit into a request: those that list servers may be long. */
+const mostAtOnce = (users: readonly object[]) =>
+  Math.min(
+    1000,
+    Math.floor(maxBytes / Math.max(...users.map((user) => JSON.stringify(user).length))),
+  );
 
 /** Changes the users that differ. */
 function useChange({ chosen, selection }: Chosen<User>) {
   const scope = useScope();
   const send = (all: Array<Change & { id: number }>, confirmation = {}) =>
-    inParts(all, (users) => changeIn(scope, 'change_users', { body: { users, ...confirmation } }));
+    inParts(
+      all,
+      (users) => changeIn(scope, 'change_users', { body: { users, ...confirmation } }),
+      mostAtOnce(all),
+    );
   return async (
     differs: (user: User) => boolean,
     to: Change,
-    back: Change,
+    before: (user: User) => Change,
     fields: FormData,
     done: (what: string) => string,
   ) => {
@@ -67,8 +87,7 @@ function useChange({ chosen, selection }: Chosen<User>) {
     selection.setAll(false);
     const about = changed.map(({ id }) => `users/${id}`);
     const undo = async () => {
-      const before = changed.map((user) => ({ id: user.id, ...back }));
-      await send(before);
+      await send(changed.map((user) => ({ id: user.id, ...before(user) })));
       return `${countOf(changed)}: as before.`;
     };
     // Making a user an admin again requires the password.
@@ -99,7 +118,7 @@ function ChangeActive({ active, onClose, ...many }: ChosenInDialog<User> & { act
         change(
           (user) => user.active !== active,
           { active },
-          { active: !active },
+          () => ({ active: !active }),
           fields,
           (changed) => `${changed} made ${word}.`,
         )
@@ -140,7 +159,7 @@ function ChangePermission({ onClose, ...many }: ChosenInDialog<User>) {
         return change(
           (user) => user.flags[name] !== has,
           { flags: { [name]: has } },
-          { flags: { [name]: !has } },
+          () => ({ flags: { [name]: !has } }),
           fields,
           (changed) => `${name} ${has ? 'given to' : 'removed from'} ${changed}.`,
         );
@@ -165,6 +184,24 @@ function ChangePermission({ onClose, ...many }: ChosenInDialog<User>) {
       {makesAdmin && <ConfirmPassword why="To make a user an admin, you" />}
     </FormDialog>
   );
+}
+
+function ChangeLimits({ onClose, ...many }: ChosenInDialog<User>) {
+  const change = useChange(many);
+  const what = countOf(many.chosen);
+  const save = (limits: Partial<Limits> | null) => {
+    const wanted = limits ?? noLimits;
+    const isSame = (user: User) => Object.keys(differing<Limits>(user.limits, wanted)).length === 0;
+    const before = ({ limits: of }: User) => ({ limits: differing<Limits>(wanted as Limits, of) });
+    return change(
+      (user) => !isSame(user),
+      { limits },
+      before,
+      new FormData(),
+      (changed) => (limits ? `Saved the limits of ${changed}.` : `Limits of ${changed} removed.`),
+    );
+  };
+  return <ManyLimitsDialog users={many.chosen} what={what} onSubmit={save} onClose={onClose} />;
 }
 
 function EndSessions({ chosen, selection, onClose }: ChosenInDialog<User>) {

@@ -22,8 +22,9 @@ import {
 import { LastDays } from '../usage/last_days.tsx';
 import { useUserActions } from './actions.tsx';
 import { Permissions, SignIn } from './facts.tsx';
-import { ChangeUserDialog, type User } from './form.tsx';
+import { ChangeUserDialog } from './form.tsx';
 import { LimitsCard } from './limits.tsx';
+import type { User } from './user.ts';
 import { useHasVpn } from './vpn_profile.tsx';
 
 export function OneUser({ name }: { name: string }) {

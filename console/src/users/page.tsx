@@ -24,11 +24,12 @@ import {
 } from '../ui/ui.ts';
 import { useUserActions } from './actions.tsx';
 import { flagsOf, Permissions, SignIn } from './facts.tsx';
-import { AddUserDialog, ChangeUserDialog, type User } from './form.tsx';
+import { AddUserDialog, ChangeUserDialog } from './form.tsx';
 import { userStates } from './groups.ts';
 import { InviteDialog } from './invite.tsx';
 import { ManyUsersBar } from './many.tsx';
 import { OneUser } from './one.tsx';
+import type { User } from './user.ts';
 import { useHasVpn } from './vpn_profile.tsx';
 
 const sorts = ['id', 'name', 'flags', 'last_sign_in_at'] as const;

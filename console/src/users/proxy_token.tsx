@@ -6,7 +6,7 @@ import { MakerDialog } from '../forms/form_dialog.tsx';
 import { duration, lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
 import { useServerToTry } from '../servers/to_try.ts';
 import { Copy, Loaded, SelectField, ShownOnce, textOf, Unread } from '../ui/ui.ts';
-import type { User } from './form.tsx';
+import type { User } from './user.ts';
 
 type ProxyToken = AccountResponse<'create_proxy_token'>;
 

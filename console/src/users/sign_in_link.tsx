@@ -5,7 +5,7 @@ import { dateTime } from '../format.ts';
 import { MakerDialog } from '../forms/form_dialog.tsx';
 import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
 import { SelectField, ShownOnce, textOf } from '../ui/ui.ts';
-import type { User } from './form.tsx';
+import type { User } from './user.ts';
 
 const minuteSeconds = 60;
 

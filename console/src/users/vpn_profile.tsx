@@ -10,7 +10,7 @@ import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
 import { useVpnServerChoices } from '../forms/server_choices.ts';
 import { ServerField } from '../forms/server_field.tsx';
 import { Button, Copy, SelectField, ShownOnce, textOf, Unread } from '../ui/ui.ts';
-import type { User } from './form.tsx';
+import type { User } from './user.ts';
 
 type VpnProfile = AccountResponse<'create_vpn_profile'>;
 type ProfileFile = VpnProfile['files'][number];

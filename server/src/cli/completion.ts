@@ -60,6 +60,7 @@ const lists: Readonly<Record<string, List>> = {
   server: servers,
   servers,
   user: named(ofAccount('users'), 'name'),
+  users: named(ofAccount('users'), 'name'),
   ip: async (api, [server = '']) => {
     const path = `/servers/${encodeURIComponent(server)}`;
     const { exit_ips } = await api.get<{ exit_ips: Array<{ ip: string }> }>(path);

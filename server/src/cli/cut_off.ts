@@ -17,6 +17,8 @@ interface Account extends Terms {
 }
 
 interface User {
+  id: number;
+  name: string;
   limits: { limit_bytes: number | null; on_limit: string; active_until: number | null };
   period: { usage: number };
 }
@@ -57,16 +59,32 @@ export async function questionOfTerms(given: Given, api: AdminApi): Promise<stri
 
 /** The same before a change of a user's limits. */
 export async function questionOfUser(given: Given, api: AdminApi): Promise<string | undefined> {
-  const changed = given.fields.limits as Partial<User['limits']> | undefined;
-  if (!changed) return undefined;
-  const { limits, period } = await api.get<User>(given.path('/accounts/<account>/users/<user>'));
+  if (!given.fields.limits) return undefined;
+  return questionOfLimits(given, await api.get(given.path('/accounts/<account>/users/<user>')));
+}
+
+/** The same before a change of the limits of several users. */
+export async function questionOfUsers(given: Given, api: AdminApi): Promise<string | undefined> {
+  const questions = (await usersNamed(given, api)).map((user) => questionOfLimits(given, user));
+  return questions.filter(Boolean).join(' ') || undefined;
+}
+
+/** The users of the account that are named. Errors: a failure for a name that is none's. */
+export async function usersNamed(given: Given, api: AdminApi): Promise<User[]> {
+  const names = [...new Set(given.parsedAll('users', String))];
+  const path = (name: string) =>
+    `${given.path('/accounts/<account>/users')}/${encodeURIComponent(name)}`;
+  return Promise.all(names.map((name) => api.get<User>(path(name))));
+}
+
+function questionOfLimits(given: Given, { name, limits, period }: User): string | undefined {
   const termsOf = ({ active_until, ...terms }: User['limits']): Terms => ({
     ...terms,
     expiry: active_until ?? Number.POSITIVE_INFINITY,
   });
+  const changed = given.fields.limits as Partial<User['limits']>;
   const [before, after] = [termsOf(limits), termsOf({ ...limits, ...changed })];
-  const end = "the end of the user's access";
-  return questionOf(given.word('user'), before, after, period.usage, end);
+  return questionOf(name, before, after, period.usage, "the end of the user's access");
 }
 
 /** The same before these servers get this own limit, which counts with detailed billing alone. */

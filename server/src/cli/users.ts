@@ -6,7 +6,7 @@ import { list, secondsInWords } from '../../../kit/src/cli/values.ts';
 import { changeAt, createAt, listAt, removeAt, showAt } from './actions.ts';
 import { expiry } from './columns.ts';
 import { nounOf } from './command.ts';
-import { questionOfUser } from './cut_off.ts';
+import { questionOfUser, questionOfUsers, usersNamed } from './cut_off.ts';
 import type { Choice } from './given.ts';
 import { lifetime, orNone, sizeOrNone, time, whole, yesNo } from './values.ts';
 import { vpnProfile } from './vpn_profile.ts';
@@ -156,6 +156,20 @@ export const userNoun = nounOf('user', 'users of an account', [
     ],
     question: questionOfUser,
     run: changeAt(user, wholeRecord, 'The user was changed.'),
+  },
+  {
+    usage: 'limit <account> <users...>',
+    summary: 'change limits of users, all or none; those that are not named stay',
+    options: limits,
+    examples: ['exitward user limit acme alice bob --max-connections 100 --active-until +30d'],
+    question: questionOfUsers,
+    run: async (given, api) => {
+      if (Object.keys(given.fields).length === 0) {
+        throw new UsageFault(`${given.options.join(', ')}: expected at least one of them`);
+      }
+      const changed = (await usersNamed(given, api)).map(({ id }) => ({ id, ...given.fields }));
+      return record(await api.patch(given.path(users), { users: changed }), ['changed']);
+    },
   },
   {
     usage: 'raise-token-version <account> <user>',

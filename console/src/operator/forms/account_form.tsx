@@ -12,6 +12,7 @@ import { ExactExpiryField, expiryOf } from '../../forms/expiry_field.tsx';
 import { FormDialog } from '../../forms/form_dialog.tsx';
 import { NameField } from '../../forms/name_field.tsx';
 import { inParts } from '../../forms/parts.ts';
+import { ServerChecks } from '../../forms/server_checks.tsx';
 import { now } from '../../now.ts';
 import {
   Button,
@@ -26,8 +27,8 @@ import {
   textOf,
   Unread,
 } from '../../ui/ui.ts';
+import { useFoundServers } from '../server_choices.ts';
 import type { Account } from '../states.ts';
-import { ContractServers } from './contract_servers.tsx';
 
 /** A second, and ten years: the limits of the server. */
 const leastLifetime_days = 0.00001;
@@ -93,7 +94,13 @@ export function NewAccountDialog({ onClose, onDone }: NewAccountDialogProps) {
       <Form verb="Create the account" onSubmit={create} onCancel={onClose}>
         <NameField hint="Users sign in with it. It can’t be changed later." />
         <ContractFields />
-        <ContractServers chosen={servers} onChoose={setServers} />
+        <ServerChecks
+          chosen={servers}
+          onChoose={setServers}
+          useServers={useFoundServers}
+          none="The network has none yet."
+          hint="You can add and remove servers later."
+        />
       </Form>
     </Dialog>
   );

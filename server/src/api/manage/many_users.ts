@@ -1,4 +1,4 @@
-// …/users, many at once: given or denied permissions, or signed out; all or none.
+// …/users, many at once: given permissions or limits, or signed out; all or none.
 import { type Static, Type } from 'typebox';
 import type { Transaction } from '../../db/database.ts';
 import { inTurns } from '../../db/slices.ts';
@@ -58,12 +58,12 @@ export function manyUserRoutes({ audience, routesOf, write }: Mount): void {
       rejectRepeated(ids, fieldOf);
       if (password !== undefined) await confirmPassword?.(request, password);
       const change = (tx: Transaction) => async (user: User, at: number) => {
-        const { active, flags } = changes[at] ?? {};
-        if (active === undefined && flags === undefined) {
-          throw invalidField(`users.${at}`, 'changes nothing; expected active or flags.');
+        const { id: _, ...change } = changes[at] ?? {};
+        if (Object.keys(change).length === 0) {
+          throw invalidField(`users.${at}`, 'changes nothing; expected active, flags or limits.');
         }
         const isConfirmed = password !== undefined;
-        await changeAs(audience, tx, user, { active, flags }, isConfirmed, `users.${at}.flags`);
+        await changeAs(audience, tx, user, change, isConfirmed, `users.${at}.flags`);
       };
       await write(
         request,

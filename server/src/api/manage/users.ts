@@ -75,11 +75,11 @@ const Query = Strict(
 export const UserRights = {
   active: Type.Optional(Type.Boolean({ description: 'Whether the user is enabled.' })),
   flags: Type.Optional(Flags),
+  limits: Type.Optional(LimitChanges),
 };
 const Changes = Named('AccountUserChanges', {
   display_name: Type.Optional(DisplayName),
   ...UserRights,
-  limits: Type.Optional(LimitChanges),
 });
 const ConfirmedChanges = Named('ConsoleUserChanges', {
   ...Changes.properties,

@@ -1,23 +1,33 @@
-// The servers of a new contract: those that match a text, and the selected ones, with a check each.
+// Servers to select in a form, with a check each: those that match a text, and the selected ones.
 import { useState } from 'preact/hooks';
-import { usePages } from '../../api/paging.ts';
-import { mostChoices } from '../../forms/suggest_field.tsx';
-import { useTyped } from '../../typed.ts';
-import { Loaded, SearchField } from '../../ui/ui.ts';
+import { useTyped } from '../typed.ts';
+import { Loaded, type Reading, SearchField } from '../ui/ui.ts';
 
-interface ContractServersProps {
+/** The servers that match a text; for an empty text the first ones of the list. */
+export interface FoundServers {
+  rows: Reading<Array<{ name: string; title: string }>>;
+  total: number;
+}
+
+interface ServerChecksProps {
+  /** Of each selected one in the form, if it is read from there. */
+  name?: string;
   chosen: readonly string[];
   onChoose: (servers: string[]) => void;
+  useServers: (search: string) => FoundServers;
+  /** Says that the list is empty. */
+  none: string;
+  hint: string;
 }
 
 /** So many need no search. */
 const shortList = 6;
 
-export function ContractServers({ chosen, onChoose }: ContractServersProps) {
+export function ServerChecks(props: ServerChecksProps) {
+  const { name: field, chosen, onChoose, useServers, none, hint } = props;
   const [search, setSearch] = useState('');
   const [typed, setTyped] = useTyped(search, setSearch);
-  const query = { search: search.trim(), sort: 'name' } as const;
-  const { rows, total } = usePages('admin_list_servers', { query, limit: mostChoices });
+  const { rows, total } = useServers(search.trim());
   const matching = rows.data ?? [];
   const others = chosen
     .filter((name) => !matching.some((server) => server.name === name))
@@ -27,6 +37,8 @@ export function ContractServers({ chosen, onChoose }: ContractServersProps) {
   return (
     <fieldset>
       <legend>{chosen.length === 0 ? 'Servers' : `Servers (${chosen.length} selected)`}</legend>
+      {/* Those that are selected count even while the list can't be read. */}
+      {field && chosen.map((name) => <input key={name} type="hidden" name={field} value={name} />)}
       {total > shortList && (
         <SearchField
           label="Find servers"
@@ -52,14 +64,12 @@ export function ContractServers({ chosen, onChoose }: ContractServersProps) {
               </li>
             ))}
             {matching.length === 0 && (
-              <li class="note">
-                {search.trim() === '' ? 'The network has none yet.' : 'No server matches.'}
-              </li>
+              <li class="note">{search.trim() === '' ? none : 'No server matches.'}</li>
             )}
           </ul>
         )}
       </Loaded>
-      <p class="hint">You can add and remove servers later.</p>
+      <p class="hint">{hint}</p>
     </fieldset>
   );
 }
