@@ -1,5 +1,5 @@
 // The demo network: real cities, made-up exit IPs, two accounts, users with every combination of
-// flags, some usage.
+// flags, some usage, and some limits.
 import { type Account, createAccount, pageOfAccounts } from '../server/src/accounts/accounts.ts';
 import { createEntry } from '../server/src/authlist/authlist.ts';
 import type { Context } from '../server/src/context.ts';
@@ -21,7 +21,10 @@ import {
   createUser,
   type Flags,
   isProxyUser,
+  type LimitChanges,
   listActiveUsers,
+  periodOfUsers,
+  type User,
 } from '../server/src/users/users.ts';
 import { seedHistory } from './history.ts';
 import { type DemoServer, otherServers } from './inventory.ts';
@@ -55,6 +58,7 @@ export async function seedDemo(ctx: Context): Promise<boolean> {
       ...(await seedUsage(tx, acme, ofAcme, 0.3)),
       ...(await seedUsage(tx, globex, ofGlobex, 0.08)),
     ];
+    for (const account of [acme, globex]) await seedLimits(tx, account);
     await seedHistory(tx, usage);
     // Where the operator names databases, they speak.
     if (ctx.config.geoip.length === 0) await seedGeoStatus(tx);
@@ -168,6 +172,29 @@ async function seedUsage(
   }
   return buckets;
 }
+
+/** One user near a limit of bytes, one with few connections, and ends: past and soon. */
+async function seedLimits(tx: Transaction, account: Account): Promise<void> {
+  const users = await listActiveUsers(tx, account.id);
+  const usageOf = await periodOfUsers(tx, account.id, users, tx.now);
+  const limits: Record<string, (user: User) => LimitChanges> = {
+    alice: (user) => ({ limit_bytes: wholeGigabytes(usageOf(user).usage / 0.85) }),
+    'proxy-billing': () => ({ max_connections: 300, services: ['proxy'] }),
+    'proxy-admin': () => ({ active_until: tx.now + 5 * day }),
+  };
+  for (const user of users) {
+    const limitsOf = limits[user.name];
+    if (limitsOf) await changeUser(tx, user, { limits: limitsOf(user) });
+  }
+  const guest = await createUser(tx, account, {
+    name: 'guest',
+    display_name: 'Demo guest',
+    flags: { proxy: true },
+  });
+  await changeUser(tx, guest, { limits: { active_until: tx.now - 2 * day } });
+}
+
+const wholeGigabytes = (bytes: number) => 1e9 * Math.max(1, Math.ceil(bytes / 1e9));
 
 const providers = ['db-ip', 'geo-whois-asn', 'iptoasn'];
 

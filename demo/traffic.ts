@@ -6,6 +6,7 @@ import type { OpenConnection } from '../agent/src/engine.ts';
 import type { Rejections } from '../agent/src/link/rejection_reporter.ts';
 import { isDrained } from '../agent/src/policy/decide.ts';
 import type { Rules } from '../agent/src/policy/decision.ts';
+import { faultOf } from '../agent/src/policy/identify.ts';
 import type { LastUsed } from '../agent/src/policy/last_used.ts';
 import type { Account, Policy } from '../agent/src/policy/policy.ts';
 import type { EndOrder } from '../agent/src/policy/records.ts';
@@ -65,7 +66,7 @@ export class Traffic {
       if (takesNew && this.#random() < arrivals) this.#begin(account, exits, now);
     }
     this.#sessions = this.#sessions.filter(
-      (session) => now < session.until && isOpen(policy.accounts.get(session.account), now),
+      ({ account, user, until }) => now < until && isOpen(policy.accounts.get(account), user, now),
     );
     for (const session of this.#sessions) this.#move(session, seconds, now);
     for (const [reason, count] of rejectedAt(this.#random, seconds, this.connections)) {
@@ -95,10 +96,10 @@ export class Traffic {
   }
 
   #begin(account: Account, exits: ReadonlyArray<{ ip: string }>, now: number): void {
-    const users = Array.from(account.users.values()).filter((user) => user.active && user.proxy);
+    const users = Array.from(account.users.values()).filter(({ id }) => isOpen(account, id, now));
     const user = users[Math.floor(this.#random() * users.length)];
     const exit_ip = exits[Math.floor(this.#random() * exits.length)]?.ip;
-    if (!user || exit_ip === undefined || !isOpen(account, now)) return;
+    if (!user || exit_ip === undefined) return;
     const entries = Array.from(account.authlist.values());
     const entry = entries.find((entry) => entry.user === user.id && now < entry.expiry);
     if (entry) {
@@ -139,10 +140,9 @@ export class Traffic {
   }
 }
 
-/** Whether the node lets an account in, for all that the contract says. */
-function isOpen(account: Account | undefined, now: number): boolean {
-  const contract = account?.contract;
-  return (
-    contract !== undefined && !contract.suspended && !contract.blocked && now < contract.expiry
-  );
+/** Whether the node lets a user in, for all that the contract and the user's limits say. */
+function isOpen(account: Account | undefined, user_id: number, now: number): boolean {
+  const user = account?.users.get(user_id);
+  if (!account || !user) return false;
+  return faultOf(account, user, account.contract?.port_scheme, now) === undefined;
 }
