@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { textOf } from '../../kit/src/cli/output.ts';
 import { span } from '../../kit/src/cli/values.ts';
+import { endedText } from '../src/cli/connections.ts';
 import { isSameAddress } from '../src/cli/values.ts';
 
 const start = Date.UTC(2027, 0, 31, 12) / 1000;
@@ -21,6 +22,17 @@ test('an address is the same in any spelling', () => {
   expect(isSameAddress('2001:db8::7', '2001:db8::8')).toBe(false);
   expect(isSameAddress('203.0.113.7', '203.0.113.7')).toBe(true);
   expect(isSameAddress('203.0.113.7', '::ffff:203.0.113.7')).toBe(true);
+});
+
+test('connections that were ended: until when a node without an answer may end some', () => {
+  const ended = { ended: 1, until: start + 30 };
+  const said = (...reasons: string[]) =>
+    endedText({ ...ended, missing: reasons.map((reason) => ({ server: 'fra1', reason })) });
+  expect(said()).toBe('1 connection was ended.');
+  expect(said('offline')).toBe(
+    '1 connection was ended. No answer from a node of fra1. Until 12:00:30Z they may still be ended there.',
+  );
+  expect(said('unfinished')).toBe('1 connection was ended. No answer from a node of fra1.');
 });
 
 describe('what a server says', () => {

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { screenOf } from '../../kit/src/cli/output.ts';
 import { auditInWords } from '../src/cli/audit_words.ts';
-import { connectionsShown, notesOn } from '../src/cli/connections.ts';
+import { connectionsShown, endedShown, notesOn } from '../src/cli/connections.ts';
 import { historyInWords, type Point, sparkline } from '../src/cli/history_words.ts';
 import { type Status, statusInWords } from '../src/cli/status_words.ts';
 
@@ -141,4 +141,20 @@ test('open connections end with their sums, and the silent nodes by reason', () 
     'Not included: s0-a, s1-a, s2-a, s3-a, s4-a, s5-a, s6-a, s7-a and 44 others (no answer); fra1 (offline).',
   ]);
   expect(notesOn({ connections: [], rest: none, total: none, missing: [] })).toEqual([]);
+});
+
+test('an order to end connections says which nodes were not reached, and until when they may end some', () => {
+  const acknowledged = [{ server: 'fra1', node: 'fra1-a', ended: 12 }];
+  const saidOf = (...reasons: Array<'offline' | 'unfinished'>) => {
+    const missing = reasons.map((reason) => ({ server: 'ams1', node: 'ams1-a', reason }));
+    return endedShown({ ended: 12, acknowledged, missing, until: at + 30 }).sentence;
+  };
+  const done = '12 connections were ended by 1 node.';
+  expect(saidOf()).toBe(done);
+  expect(saidOf('offline')).toBe(
+    `${done} Not reached: ams1-a (offline). Until 08:00:30Z they may still be ended there.`,
+  );
+  expect(saidOf('unfinished')).toBe(
+    `${done} Not reached: ams1-a (it took the order and has not said how many it ended).`,
+  );
 });

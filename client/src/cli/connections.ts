@@ -1,5 +1,6 @@
 // exw connections: who is connected now with the account's users, and ending that.
 import { type Column, counted, type Shown } from '../../../kit/src/cli/output.ts';
+import { clockInWords } from '../../../kit/src/cli/values.ts';
 import { command } from './command.ts';
 import { asPerson, personNotes, personOptions } from './person.ts';
 import { address } from './values.ts';
@@ -78,7 +79,20 @@ export const connections = command({
 
 interface Ended {
   ended: number;
-  missing: OpenConnections['missing'];
+  missing: Array<{ server: string; reason: string }>;
+  until: number;
+}
+
+/** "12 connections were ended. No answer from a node of fra1." And until when it may end some. */
+export function endedText({ ended, missing, until }: Ended): string {
+  const sentences = [
+    `${counted(ended, 'connection')} ${ended === 1 ? 'was' : 'were'} ended.`,
+    missingNote(missing, 'No answer'),
+    missing.some(({ reason }) => reason !== 'unfinished')
+      ? `Until ${clockInWords(until)} they may still be ended there.`
+      : undefined,
+  ];
+  return sentences.filter(Boolean).join(' ');
 }
 
 export const endConnections = command({
@@ -110,11 +124,6 @@ export const endConnections = command({
     const value = await asPerson(session, given.options, (person) =>
       person.send<Ended>('POST', '/connections/end', { user, address, exit_ip, server, service }),
     );
-    const { ended, missing } = value;
-    const sentences = [
-      `${counted(ended, 'connection')} ${ended === 1 ? 'was' : 'were'} ended.`,
-      missingNote(missing, 'No answer'),
-    ];
-    return { value, parts: [], sentence: sentences.filter(Boolean).join(' ') };
+    return { value, parts: [], sentence: endedText(value) };
   },
 });

@@ -76,6 +76,10 @@ export function timeInWords(seconds: number): string {
     .replace(/:\d\d\.\d+Z/, 'Z');
 }
 
+/** `12:00:30Z`, for a time of today. */
+export const clockInWords = (seconds: number) =>
+  `${new Date(seconds * 1000).toISOString().slice(11, 19)}Z`;
+
 const relative = new Intl.RelativeTimeFormat('en');
 
 /** A time that has passed: `4 minutes ago`, as in the console; the time itself after a day. */

@@ -31,8 +31,8 @@ export interface Verb {
   extent?: (given: Given, api: AdminApi) => Promise<string>;
   /** Example command lines. */
   examples?: readonly string[];
-  /** Whether it shows tables, which are then fitted to the terminal. */
-  list?: true;
+  /** Whether it shows tables, fitted to the terminal; `once`: it can't be watched. */
+  list?: true | 'once';
   run: Run;
 }
 

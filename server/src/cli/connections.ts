@@ -1,6 +1,6 @@
 // exitward connection …: who is connected now, ending that, and who used an exit.
 import { type Column, counted, type Shown } from '../../../kit/src/cli/output.ts';
-import { bytesInWords, span } from '../../../kit/src/cli/values.ts';
+import { bytesInWords, clockInWords, span } from '../../../kit/src/cli/values.ts';
 import { terminalWidth, wrapped } from '../../../kit/src/cli/wrapped.ts';
 import type { Row } from './columns.ts';
 import { nounOf } from './command.ts';
@@ -59,16 +59,16 @@ export function notesOn({ rest, total, missing }: OpenConnections): string[] {
   return [
     ...(connections > 0 ? [sums] : []),
     ...(rest.groups > 0 ? [others] : []),
-    ...missingNotes(missing),
+    ...missingNotes(missing, 'Not included'),
   ];
 }
 
-function missingNotes(missing: OpenConnections['missing']): string[] {
+function missingNotes(missing: OpenConnections['missing'], lack: string): string[] {
   const silent = Array.from(
     Map.groupBy(missing, ({ reason }) => reason),
     ([reason, nodes]) => `${namesOf(nodes)} (${reasons[reason]})`,
   );
-  return silent.length > 0 ? [`Not included: ${silent.join('; ')}.`] : [];
+  return silent.length > 0 ? [`${lack}: ${silent.join('; ')}.`] : [];
 }
 
 const namesShown = 8;
@@ -85,14 +85,19 @@ interface Ended {
   ended: number;
   acknowledged: object[];
   missing: OpenConnections['missing'];
+  until: number;
 }
 
-/** "12 connections were ended by 2 nodes. Not included: fra1-b (offline)." */
-function endedShown(value: Ended): Shown {
-  const { ended, acknowledged, missing } = value;
+/** "12 connections were ended by 2 nodes. Not reached: fra1-b (offline)." And until when it may. */
+export function endedShown(value: Ended): Shown {
+  const { ended, acknowledged, missing, until } = value;
   const were = ended === 1 ? 'was' : 'were';
   const done = `${counted(ended, 'connection')} ${were} ended by ${counted(acknowledged.length, 'node')}.`;
-  return { value, parts: [], sentence: [done, ...missingNotes(missing)].join(' ') };
+  const late = missing.some(({ reason }) => reason !== 'unfinished')
+    ? [`Until ${clockInWords(until)} they may still be ended there.`]
+    : [];
+  const sentences = [done, ...missingNotes(missing, 'Not reached'), ...late];
+  return { value, parts: [], sentence: sentences.join(' ') };
 }
 
 /** "the connections of alice (acme) from 203.0.113.7": the options as a person says them. */
@@ -235,7 +240,7 @@ export const connectionNoun = nounOf(
     },
     {
       usage: 'find',
-      list: true,
+      list: 'once',
       summary: 'who used an exit IP around a time, from the nodes that keep a log of it',
       required: [
         ['--exit <ip>', 'the exit IP, as a report names it', 'exit_ip'],
