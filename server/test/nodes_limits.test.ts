@@ -4,7 +4,6 @@ import { expect, it } from 'vitest';
 import { isInPart } from '../src/bounds/beats.ts';
 import { bumpVersion, networkPosition } from '../src/changes/changes.ts';
 import { removeContractServer } from '../src/contract_servers/contract_servers.ts';
-import type { Transaction } from '../src/db/database.ts';
 import { Feed } from '../src/nodes/feed.ts';
 import * as log from '../src/nodes/log_store.ts';
 import { acknowledge, networkMarks } from '../src/nodes/nodes.ts';
@@ -12,6 +11,7 @@ import { Snapshots } from '../src/nodes/snapshot.ts';
 import * as store from '../src/nodes/store.ts';
 import { changeServer, requireServer } from '../src/servers/servers.ts';
 import { eachApp } from './apps.ts';
+import { logChanges } from './logged_changes.ts';
 import { unreadAnswer } from './unread_answer.ts';
 import { until } from './waiting.ts';
 
@@ -26,26 +26,6 @@ eachApp((t) => {
     const row = await requireServer(t.running.ctx.db, server);
     return { server, built, node, row };
   }
-
-  /** Writes changes that concern another server. */
-  const strangeChanges = (count: number) =>
-    t.write(async (tx: Transaction) => {
-      const { revision } = await networkPosition(tx);
-      for (let at = 0; at < count; at += 1000) {
-        await tx.insertMany(
-          'changes',
-          Array.from({ length: Math.min(1000, count - at) }, (_, index) => ({
-            revision: revision + at + index + 1,
-            account_id: null,
-            server_id: 999_999,
-            kind: 'server',
-            record_id: null,
-            at: tx.now,
-          })),
-        );
-      }
-      await tx.run('update network set revision = $1', [revision + count]);
-    });
 
   it('usage of an account that is off the server counts, that of one that never was there is left out', async () => {
     const { server, built, node, row } = await scene();
@@ -266,7 +246,8 @@ eachApp((t) => {
       });
     await add('a.example');
     expect(await lag()).toBe(1);
-    await strangeChanges(45_000);
+    // Of another server.
+    await t.write((tx) => logChanges(tx, 999_999, 45_000));
     expect(await lag()).toBe(10_000);
     await add('b.example');
     node.revision = acked;

@@ -2,8 +2,8 @@
 // is lost by a fault.
 import { expect, it, vi } from 'vitest';
 import { createEntry, removeEntry } from '../src/authlist/authlist.ts';
-import { type ChangeKind, type LoggedChange, networkPosition } from '../src/changes/changes.ts';
-import type { Database, Transaction } from '../src/db/database.ts';
+import { type LoggedChange, networkPosition } from '../src/changes/changes.ts';
+import type { Database } from '../src/db/database.ts';
 import { Feed } from '../src/nodes/feed.ts';
 import { NodeStream } from '../src/nodes/node_stream.ts';
 import type { NodeRecord } from '../src/nodes/records.ts';
@@ -11,6 +11,7 @@ import * as store from '../src/nodes/store.ts';
 import { requireServer } from '../src/servers/servers.ts';
 import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
+import { logChanges } from './logged_changes.ts';
 import { unreadAnswer } from './unread_answer.ts';
 
 const megabyte = 1024 * 1024;
@@ -56,35 +57,6 @@ eachApp((t) => {
     return { number, server, built, node, row };
   }
 
-  /**
-   * Logs so many changes, of the server itself when nothing else is said; answers the last
-   * revision.
-   */
-  const logChanges = (
-    server_id: number,
-    count: number,
-    of: { kind: ChangeKind; account_id?: number; record_id?: number } = { kind: 'server' },
-  ) =>
-    t.write(async (tx: Transaction) => {
-      const { revision } = await networkPosition(tx);
-      for (let at = 0; at < count; at += 1000) {
-        await tx.insertMany(
-          'changes',
-          Array.from({ length: Math.min(1000, count - at) }, (_, index) => ({
-            revision: revision + at + index + 1,
-            account_id: of.account_id ?? null,
-            server_id,
-            kind: of.kind,
-            record_id: of.record_id ?? null,
-            at: tx.now,
-          })),
-        );
-      }
-      await tx.run('update network set revision = $1', [revision + count]);
-      tx.markWritten();
-      return revision + count;
-    });
-
   const longUser = ({ account }: BuiltAccount) =>
     ({ kind: 'user', account_id: account.id, record_id: 1 }) as const;
 
@@ -124,7 +96,7 @@ eachApp((t) => {
     const { node, row, built } = await scene();
     const before = (await networkPosition(t.running.ctx.db)).revision;
     const changes = 250;
-    const last = await logChanges(row.id, changes, longUser(built));
+    const last = await t.write((tx) => logChanges(tx, row.id, changes, longUser(built)));
     const events = await stream(node);
     try {
       await vi.waitFor(() => expect(events.response.writableNeedDrain).toBe(true), patience);
@@ -143,7 +115,9 @@ eachApp((t) => {
   it('while a node catches up, others have their turn after each page', async () => {
     const { node, row } = await scene();
     const pages = 40;
-    await logChanges(row.id, pages * 500, { kind: 'explain', record_id: 999_999 });
+    await t.write((tx) =>
+      logChanges(tx, row.id, pages * 500, { kind: 'explain', record_id: 999_999 }),
+    );
     let turns = 0;
     let counting = true;
     const count = () => {
@@ -180,7 +154,7 @@ eachApp((t) => {
       const before = (await networkPosition(t.running.ctx.db)).revision;
       const changes = 300;
       for (let at = 0; at < 4; at += 1) {
-        await logChanges(row.id, changes / 4, longUser(built));
+        await t.write((tx) => logChanges(tx, row.id, changes / 4, longUser(built)));
       }
       await new Promise((resolve) => setTimeout(resolve, 300));
       expect(events.response.destroyed).toBe(false);
@@ -191,7 +165,7 @@ eachApp((t) => {
         patience,
       );
       // It gets changes at once again.
-      const last = await logChanges(row.id, 1);
+      const last = await t.write((tx) => logChanges(tx, row.id, 1));
       await vi.waitFor(() => expect(changed(events.events()).at(-1)).toBe(last), patience);
     } finally {
       events.stop();
@@ -212,7 +186,7 @@ eachApp((t) => {
       await vi.waitFor(() => expect(events.text()).toContain('event: position'), patience);
       events.pause();
       const account = { kind: 'account', account_id: built.account.id } as const;
-      const last = await logChanges(row.id, 1, account);
+      const last = await t.write((tx) => logChanges(tx, row.id, 1, account));
       await vi.waitFor(() => expect(events.response.writableNeedDrain).toBe(true), patience);
       expect(events.response.writableLength).toBeLessThan(megabyte);
       events.read();
@@ -234,7 +208,7 @@ eachApp((t) => {
     timeout: long,
   }, async () => {
     const { node, row, built } = await scene();
-    const last = await logChanges(row.id, 750, longUser(built));
+    const last = await t.write((tx) => logChanges(tx, row.id, 750, longUser(built)));
     const events = await stream(node);
     try {
       await vi.waitFor(() => expect(events.response.writableNeedDrain).toBe(true), patience);
@@ -259,12 +233,12 @@ eachApp((t) => {
     const { node, row } = await scene();
     const from = node.revision;
     await t.write((tx) => tx.run('update network set revision = revision + 100000'));
-    const first = await logChanges(999_999, 50_000);
+    const first = await t.write((tx) => logChanges(tx, 999_999, 50_000));
     await node.follow();
     await node.until((follower) => follower.revision >= first);
     node.stop();
     node.revision = from;
-    await logChanges(row.id, 1);
+    await t.write((tx) => logChanges(tx, row.id, 1));
     await expect(node.follow()).rejects.toThrow(/409/);
   });
 
@@ -281,8 +255,10 @@ eachApp((t) => {
         asked_at: tx.now,
       }),
     );
-    await logChanges(row.id, 1, { kind: 'explain', record_id: 1_000_000 + number });
-    await logChanges(row.id, 1);
+    await t.write((tx) =>
+      logChanges(tx, row.id, 1, { kind: 'explain', record_id: 1_000_000 + number }),
+    );
+    await t.write((tx) => logChanges(tx, row.id, 1));
     await node.until((follower) => follower.heard('server').length === 1);
     expect(node.heard('explain')).toEqual([
       { kind: 'explain', id: 1_000_000 + number, value: null },
@@ -310,7 +286,7 @@ eachApp((t) => {
       events.read();
       await vi.waitFor(() => expect(events.text()).toContain('event: position'), patience);
       isAway = true;
-      const last = await logChanges(row.id, 1);
+      const last = await t.write((tx) => logChanges(tx, row.id, 1));
       await new Promise((resolve) => setTimeout(resolve, 300));
       isAway = false;
       await vi.waitFor(() => expect(changed(events.events())).toEqual([last]), patience);

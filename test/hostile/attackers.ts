@@ -2,12 +2,13 @@
 // the victim beside them.
 
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { expect } from 'vitest';
+import { Random } from '../../server/test/random.ts';
 import { tries } from '../effort.ts';
-import type { Attack } from './hostile_bytes.ts';
+import { type Attack, hostileResponses } from './hostile_bytes.ts';
 
 /** How many attacks of each kind. */
 export const attacks = tries(20_000, { setting: 'EXITWARD_TEST_ATTACKS' });
@@ -78,6 +79,19 @@ export function send({ pieces, ending }: Attack, raw: Socket, socket = raw): voi
   } else if (ending === 'end') socket.end();
   else if (ending === 'destroy') raw.destroy();
   else if (ending === 'reset') raw.resetAndDestroy();
+}
+
+/** An origin that sends what the path says, as a number of its seed. */
+export async function hostileOrigin(host: string): Promise<Server> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', (request) => {
+      const [, seed] = /\/(\d+) /.exec(request.toString('latin1')) ?? [];
+      send(hostileResponses(new Random(Number(seed))), socket);
+    });
+  });
+  await once(server.listen(0, host), 'listening');
+  return server;
 }
 
 /** The first bytes that a client of TLS sends. */

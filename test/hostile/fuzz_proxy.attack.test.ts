@@ -1,19 +1,21 @@
 // Hostile clients, with TLS and without, and hostile origins against the embedded engine: none ends
 // it, nor holds up a victim.
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import pino from 'pino';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type EmbeddedNode, startEmbeddedNode } from '../../agent/test/embedded_node.ts';
 import * as t from '../../agent/test/proxy_world.ts';
 import { Random } from '../../server/test/random.ts';
-import { attacks, beside, carryOut, clientHello, runAll, send, Unowned } from './attackers.ts';
 import {
-  hostileHandshake,
-  hostileRequests,
-  hostileResponses,
-  hostileTargets,
-} from './hostile_bytes.ts';
+  attacks,
+  beside,
+  carryOut,
+  clientHello,
+  hostileOrigin,
+  runAll,
+  Unowned,
+} from './attackers.ts';
+import { hostileHandshake, hostileRequests, hostileTargets } from './hostile_bytes.ts';
 
 /** Enough that no address runs out of ports; each is on the authlist of account 1. */
 const sources = Array.from({ length: 16 }, (_, index) => `127.78.4.${10 + index}`);
@@ -42,15 +44,7 @@ beforeAll(async () => {
     { records: [...t.usualRecords(), ...entries] },
     { log, handshake_ms: 2000 },
   );
-  // Sends what the path says, as a number of its seed.
-  hostile = createServer((socket) => {
-    socket.on('error', () => {});
-    socket.once('data', (request) => {
-      const [, seed] = /\/(\d+) /.exec(request.toString('latin1')) ?? [];
-      send(hostileResponses(new Random(Number(seed))), socket);
-    });
-  });
-  await once(hostile.listen(0, t.originIp), 'listening');
+  hostile = await hostileOrigin(t.originIp);
   const url = origin.url;
   const through = { port: t.normalPort, from: t.sources[1] };
   const secure = { port: t.tlsBase + 1, from: t.sources[1], proxy_certificate: node.certificate };

@@ -1,18 +1,12 @@
 // Hostile clients, with TLS and without, and hostile origins against Squid and its deciders: none
 // of them dies, nor holds up a victim.
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as t from '../../agent/test/proxy_world.ts';
 import { deciderOf, type SquidNode, startSquidNode } from '../../agent/test/squid_node.ts';
 import { Random } from '../../server/test/random.ts';
-import { attacks, beside, carryOut, clientHello, runAll, send } from './attackers.ts';
-import {
-  hostileHandshake,
-  hostileRequests,
-  hostileResponses,
-  hostileTargets,
-} from './hostile_bytes.ts';
+import { attacks, beside, carryOut, clientHello, hostileOrigin, runAll } from './attackers.ts';
+import { hostileHandshake, hostileRequests, hostileTargets } from './hostile_bytes.ts';
 
 const count = attacks;
 /** Enough for Squid and its decider to read what was sent, and to answer. */
@@ -36,14 +30,7 @@ beforeAll(async () => {
   origin = await t.startOrigin();
   const entries = sources.map((ip, index) => t.authlistRecord(1, ip, 1, 10 + index));
   node = await startSquidNode({ records: [...t.usualRecords(), ...entries] });
-  hostile = createServer((socket) => {
-    socket.on('error', () => {});
-    socket.once('data', (request) => {
-      const [, seed] = /\/(\d+) /.exec(request.toString('latin1')) ?? [];
-      send(hostileResponses(new Random(Number(seed))), socket);
-    });
-  });
-  await once(hostile.listen(0, t.originIp), 'listening');
+  hostile = await hostileOrigin(t.originIp);
   before = processes();
   expect(before.length).toBeGreaterThanOrEqual(2);
 });
