@@ -19,18 +19,19 @@ const titles = {
   deny: ['bad', 'Denied'],
 } as const satisfies Record<Decision['verdict'], readonly [string, string]>;
 
+const toUsers = { path: paths.users, text: 'Users and tokens' };
 /** The next page, by reason. */
 const remedies: Record<string, ReadDecision['remedy']> = {
   unknown_address: { path: paths.authlist, text: 'IP authlist' },
-  bad_token: { path: paths.users, text: 'Users and tokens' },
-  expired_token: { path: paths.users, text: 'Users and tokens' },
-  old_token_version: { path: paths.users, text: 'Users and tokens' },
-  inactive_user: { path: paths.users, text: 'Users and tokens' },
-  no_proxy_flag: { path: paths.users, text: 'Users and tokens' },
-  user_expired: { path: paths.users, text: 'Users and tokens' },
-  not_for_user: { path: paths.users, text: 'Users and tokens' },
-  user_limit_reached: { path: paths.users, text: 'Users and tokens' },
-  too_many_addresses: { path: paths.users, text: 'Users and tokens' },
+  bad_token: toUsers,
+  expired_token: toUsers,
+  old_token_version: toUsers,
+  inactive_user: toUsers,
+  no_proxy_flag: toUsers,
+  user_expired: toUsers,
+  not_for_user: toUsers,
+  user_limit_reached: toUsers,
+  too_many_addresses: toUsers,
   server_not_on_contract: { path: paths.servers, text: 'Servers' },
   over_limit: { path: paths.usage, text: 'Usage' },
 };

@@ -21,6 +21,11 @@ import { requireFilterServer, requireSelf, type Scope } from './scope.ts';
 const Query = Strict(connectionFilters);
 const EndOrder = Named('AccountEndOrder', endFilters);
 
+const notNamed = {
+  403: 'Without the admin flag: a user other than oneself; or the server is not on the contract.',
+  404: 'There is no such user or server.',
+};
+
 export function connectionRoutes({ ctx, audience, routesOf, write }: Mount): void {
   const { db } = ctx;
   const route = routesOf('usage');
@@ -45,8 +50,7 @@ export function connectionRoutes({ ctx, audience, routesOf, write }: Mount): voi
     query: Query,
     answer: OpenConnections,
     statuses: {
-      403: 'Without the admin flag: a user other than oneself; or the server is not on the contract.',
-      404: 'There is no such user or server.',
+      ...notNamed,
       429: 'Too many different filters are watched at once.',
     },
     handle: async (request) => {
@@ -72,8 +76,7 @@ export function connectionRoutes({ ctx, audience, routesOf, write }: Mount): voi
     body: EndOrder,
     answer: EndedConnections,
     statuses: {
-      403: 'Without the admin flag: a user other than oneself; or the server is not on the contract.',
-      404: 'There is no such user or server.',
+      ...notNamed,
       429: 'Connections were ended too often within a minute.',
     },
     handle: async (request) => {
