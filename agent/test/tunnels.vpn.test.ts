@@ -450,6 +450,15 @@ deepTest(
   },
 );
 
+deepTest('rules that were changed are put back, and the tunnels stay', async () => {
+  await world.client(1).connect();
+  const chain = ['chain', 'inet', 'exitward_vpn', 'from_client'];
+  world.run('node', 'nft', 'flush', ...chain);
+  await until(() => world.run('node', 'nft', 'list', ...chain).includes('saddr != @open'));
+  expect(await world.client(1).tunnels()).toHaveLength(1);
+  expect(world.client(1).fetch({ down: 1000 }).from).toBe(exits[0]);
+});
+
 deepTest('a charon that hangs holds up neither the end of a session, nor the rules', async () => {
   const open = () => world.run('node', 'nft', 'list', 'set', 'inet', 'exitward_vpn', 'open');
   const { address } = await world.client(1).connect();

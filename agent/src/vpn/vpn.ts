@@ -12,7 +12,6 @@ import type { Config } from '../config.ts';
 import type { Explanation, OpenConnection, Poll, Stored, VpnOffer } from '../engine.ts';
 import type { OpenUse } from '../exit_use.ts';
 import type { Fault } from '../faults.ts';
-import { nft } from '../firewall.ts';
 import { readOutgoingPorts } from '../outgoing_ports.ts';
 import { within } from '../policy/decide.ts';
 import type { Authority, Rules, VpnLogin } from '../policy/decision.ts';
@@ -34,7 +33,7 @@ import { type LoginAttempt, RadiusServer, type Verdict } from './radius_server.t
 import { RefusedKeys } from './refused_keys.ts';
 import { type Offer, offerOf, Serving } from './serving.ts';
 import { VpnSessions } from './sessions.ts';
-import { flowBytes, nftSessions } from './vpn_firewall.ts';
+import { flowBytes, nftSessions, RulesInForce } from './vpn_firewall.ts';
 
 export interface VpnOptions {
   config: Config;
@@ -53,6 +52,8 @@ const addressSeconds = 10;
 const passageSeconds = 10;
 /** How often tunnels and expiries are checked, and failures tried again. */
 const lookSeconds = 1;
+/** Listing the rules also reads the sessions: so often as the guard of the proxies. */
+const rulesLookSeconds = 5;
 
 const keysRefused =
   'New keys were refused in an open tunnel within the last hour, so that tunnel ended: the settings of a client are not those of its profile (docs/vpn.md, New keys); charon.log has the line, and the client above it.';
@@ -81,6 +82,9 @@ export class Vpn {
   #pause = new AbortController();
   /** The rules that the kernel was given. */
   #rules = '';
+  readonly #rulesInForce = new RulesInForce();
+  /** When they are compared with what was applied; of the steady clock. */
+  #rules_due = 0;
   /** Why it serves nothing, or not everything, by subject. */
   readonly #faults = new Map<string, string>();
 
@@ -303,16 +307,23 @@ export class Vpn {
 
   /**
    * Puts the current rules in force, and returns what they are for. Without them clients are not
-   * restricted. `isLook`: the kernel is asked whether it still has them.
+   * restricted. `isLook`: the kernel is asked whether it still has them, and now and then whether
+   * another program changed them.
    */
   #enforce(isLook = false): Promise<Offer> {
     return this.#enforcing.run(async () => {
       const sessions = await this.#takeOver();
       const offer = this.#offer();
+      const { clock, log } = this.#options;
+      const rules = this.#rulesInForce;
       const isNew = this.#rules !== offer.rules;
+      const isDue = isLook && !isNew && clock.steady() >= this.#rules_due;
+      const areChanged = isDue && !(await rules.areWhole());
+      if (areChanged) log.warn('another program changed the rules of the VPN: they are put back');
       // Before new rules: once those are in force, the loss of the old ones would go unnoticed.
-      if (isNew || isLook) await sessions.restore(() => nft(offer.rules));
-      if (isNew) await nft(offer.rules);
+      if (isNew || isLook) await sessions.restore(() => rules.apply(offer.rules));
+      if (isNew || areChanged) await rules.apply(offer.rules);
+      if (isDue) this.#rules_due = clock.steady() + rulesLookSeconds;
       this.#rules = offer.rules;
       return offer;
     });
@@ -350,7 +361,7 @@ export class Vpn {
 
   async #recover(): Promise<VpnSessions> {
     const { config, rules, clock } = this.#options;
-    await nft(this.#offer().rules);
+    await this.#rulesInForce.apply(this.#offer().rules);
     const sessions = new VpnSessions({
       pool: rangeOf(config.vpn.pool),
       kernel: nftSessions,

@@ -106,17 +106,19 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     ...['begun', 'departed'].map(
       (name) => `  set ${name} { type nf_proto; flags dynamic; counter; }`,
     ),
-    `  set refused4 { type ipv4_addr; flags interval; elements = { ${refusedIpv4.join(', ')} } }`,
+    '  set refused4 { type ipv4_addr; flags interval; }',
     '  map exit { type ipv4_addr : ipv4_addr; }',
     '  map ports { type ipv4_addr : interval ipv4_addr . inet_service; }',
     '  map zone { typeof ip saddr : ct zone; }',
     '  set current { typeof ip daddr . ct zone; }',
     ...chains.map((chain) => `  chain ${chain} { }`),
     '}',
-    // Only the rules.
+    // Only the rules, and the set that has no session.
     `flush table ${table}`,
     ...chains.map((chain) => `delete chain ${table} ${chain}`),
+    `flush set ${table} refused4`,
     `table ${table} {`,
+    `  set refused4 { type ipv4_addr; flags interval; elements = { ${refusedIpv4.join(', ')} } }`,
     '  chain from_client {',
     // Address translation skips packets that belong to no flow: they would not leave by the exit.
     `    ct state != { new, established, related } ${drop}`,
@@ -205,6 +207,49 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     '}',
     '',
   ].join('\n');
+}
+
+/** The rules in force, as the kernel lists them: another program may change them. */
+export class RulesInForce {
+  #listing = '';
+
+  /** Puts them in force, or back. Errors: nft's. */
+  async apply(rules: string): Promise<void> {
+    const listed = (await listRules()).matchAll(/^\tchain (\w+) \{$/gm);
+    const others = Array.from(listed, ([, name = '']) => name).filter(
+      (name) => !chains.includes(name),
+    );
+    const removal = others.map((name) => `delete chain ${table} ${name}\n`).join('');
+    await nft(`${removal && `flush table ${table}\n${removal}`}${rules}`);
+    this.#listing = await listRules();
+  }
+
+  /**
+   * Whether they are as they were put in force. A table that lacks a set has lost its sessions, and
+   * is removed. Errors: nft's.
+   */
+  async areWhole(): Promise<boolean> {
+    const listing = await listRules();
+    const sets = this.#listing.match(/^\t(?:set|map) \w+ \{$/gm) ?? [];
+    if (listing !== '' && !sets.every((line) => listing.includes(line))) {
+      await nft(`delete table ${table}\n`);
+    }
+    return listing !== '' && listing === this.#listing;
+  }
+}
+
+/** The table without what sessions change in it; empty if it is not there. */
+async function listRules(): Promise<string> {
+  const list = (...args: string[]) =>
+    run('nft', args, { maxBuffer: 1024 * 1024 }).then(
+      ({ stdout }) => stdout,
+      () => '',
+    );
+  const [rules, refused] = await Promise.all([
+    list('--stateless', '--terse', 'list', 'table', ...table.split(' ')),
+    list('list', 'set', ...table.split(' '), 'refused4'),
+  ]);
+  return rules && rules + refused;
 }
 
 /** The bytes of new flows of all clients. Errors: nft's. */
