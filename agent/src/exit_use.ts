@@ -111,14 +111,15 @@ const maxHeld = 100_000;
 export class EndedUses {
   #uses: EndedUse[] = [];
   #lost = 0;
-  readonly #isKept: boolean;
+  /** Whether there is a log: without one no use needs to be described. */
+  readonly isKept: boolean;
 
   constructor(isKept: boolean) {
-    this.#isKept = isKept;
+    this.isKept = isKept;
   }
 
   note(use: EndedUse): void {
-    if (!this.#isKept) return;
+    if (!this.isKept) return;
     if (this.#uses.length >= maxHeld) this.#lost += 1;
     else this.#uses.push(use);
   }

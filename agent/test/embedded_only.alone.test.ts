@@ -536,6 +536,13 @@ describe('the embedded engine', () => {
     server.close();
   });
 
+  test('uses of exits are described for the connection log alone', async () => {
+    const client = await t.openTunnel(normal, origin.to);
+    expect((await node.engine.poll(undefined)).open.length).toBeGreaterThan(0);
+    expect([...node.engine.usesUnderWay()]).toEqual([]);
+    client.socket.destroy();
+  });
+
   test('what is revoked has ended when the change is applied', async () => {
     const client = await t.openTunnel(normal, origin.to);
     expect((await node.engine.poll(undefined)).open.length).toBeGreaterThan(0);

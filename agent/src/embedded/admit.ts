@@ -100,12 +100,14 @@ export async function admit(
   // Without an origin nothing is billed.
   if (typeof origin !== 'string' && authority.by !== 'probe') {
     exchange.payer = authority;
-    exchange.use = useOf(client, authority, exit_ip, origin, destination, ctx.clock.now());
+    if (ctx.connections.ended.isKept) {
+      exchange.use = useOf(client, authority, exit_ip, origin, destination, ctx.clock.now());
+    }
   }
   return origin;
 }
 
-/** Undefined when the client is gone already. */
+/** It asks the kernel for both ends. Undefined when the client is gone already. */
 function useOf(
   client: Socket,
   { account, user }: Payer,

@@ -80,11 +80,11 @@ export class Meter {
     const cursor = unstored ? unstored.cursor : this.#journal.cursor;
     const poll = await this.#engine.poll(cursor, this.#journal, isExtra);
     const sound = {
-      finished: [...(unstored?.finished ?? []), ...this.#soundOf(poll.finished)],
+      finished: [...this.#foldOf(unstored?.finished ?? []), ...this.#soundOf(poll.finished)],
       open: this.#soundOf(poll.open),
       cursor: poll.cursor,
     };
-    this.#unstored = { finished: this.#foldOf(sound.finished), cursor: poll.cursor };
+    this.#unstored = { finished: sound.finished, cursor: poll.cursor };
     const gone = this.#findGone(poll.open);
     // If the clock was set back, traffic must not appear older than what was counted before it.
     const at = Math.max(this.#clock.now(), this.#journal.newest_at);
