@@ -1,11 +1,11 @@
 // Changes side by side: Exitward against a bare server that answers the same bytes, and against
-// another version of Exitward; alternating rounds, medians, ratios.
+// other versions of Exitward; alternating rounds, medians, ratios.
 //   node bench/writes.ts [--rounds 5] [--seconds 2] [--connections 32,128]
-//       [--kinds create,change,remove,override] [--against FOLDER]   on EXITWARD_DATABASE_URL, or
-//       SQLite; FOLDER: a checkout of that version, with its node_modules
+//       [--kinds create,change,remove,override]   on EXITWARD_DATABASE_URL, or SQLite
+//       [--against FOLDER]…   on SQLite: checkouts of other versions, with their node_modules
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { report } from './goals.ts';
 import { load, median, type Process, type Result, start } from './load.ts';
@@ -20,7 +20,7 @@ const { values } = parseArgs({
     connections: { type: 'string', default: '32,128' },
     kinds: { type: 'string', default: 'create,change,remove,override' },
     entries: { type: 'string', default: '300000' },
-    against: { type: 'string' },
+    against: { type: 'string', multiple: true, default: [] },
   },
 });
 const rounds = Number(values.rounds);
@@ -61,10 +61,9 @@ async function exitward(name: string, program: string, database: string): Promis
 
 const ours = await exitward('ours', 'server.ts', EXITWARD_DATABASE_URL ?? '');
 const versions = [ours];
-// On PostgreSQL it would need a database of its own.
-if (values.against !== undefined && !EXITWARD_DATABASE_URL) {
-  const program = join(resolve(values.against), 'bench/server.ts');
-  versions.push(await exitward('the other version', program, ''));
+// On PostgreSQL each would need a database of its own.
+for (const other of EXITWARD_DATABASE_URL ? [] : values.against) {
+  versions.push(await exitward(basename(other), join(resolve(other), 'bench/server.ts'), ''));
 }
 
 /** The answer of Exitward to a change, as the floor is to send it. */
