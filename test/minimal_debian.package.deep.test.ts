@@ -1,14 +1,13 @@
 // The Debian packages on a machine with nothing but Debian's essential packages: apt chooses all
 // that comes with them.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { packagesOfRun } from './packages.ts';
+import { testFolder } from './test_folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'exitward-minimal-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder('minimal');
 
 test('neither package brings a mail server or a cron', async () => {
   // Nothing is installed there.

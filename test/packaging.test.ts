@@ -1,10 +1,9 @@
 // The content of the Debian packages, made from the tables of the program: settings, manual pages,
 // completions, launchers.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { readConfig as readAgentConfig } from '../agent/src/config.ts';
 import { programs } from '../packaging/commands.ts';
@@ -12,10 +11,10 @@ import { manualPage } from '../packaging/manual.ts';
 import { findNode, unpackNode } from '../packaging/node.ts';
 import { settingsFile } from '../packaging/settings.ts';
 import { readConfig } from '../server/src/config.ts';
+import { testFolder } from './test_folder.ts';
 
 const root = join(import.meta.dirname, '..');
-const folder = mkdtempSync(join(tmpdir(), 'exitward-packaging-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder('packaging');
 
 /** The variables of a file of settings; with `all`, also those that are commented out. */
 function variables(text: string, all: boolean): Record<string, string> {

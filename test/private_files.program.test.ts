@@ -12,18 +12,17 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { OpenToOthers } from '../kit/src/private_files.ts';
 import { loadSecrets } from '../server/src/keys/keys_file.ts';
 import { CommandHost } from './command_host.ts';
 import { deepTest } from './deep_test.ts';
 import { effort } from './effort.ts';
+import { testFolder } from './test_folder.ts';
 
-const scratch = mkdtempSync(join(tmpdir(), 'exitward-private-'));
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+const scratch = testFolder('private');
 const isRoot = process.getuid?.() === 0;
 
 const hostOf = (path: string) =>

@@ -6,22 +6,21 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { componentsOf } from '../scripts/release/components.ts';
 import { parts, recordPart } from '../scripts/release/deep_record.ts';
+import { testFolder } from './test_folder.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');
-const folder = mkdtempSync(join(tmpdir(), 'exitward-release-'));
+const folder = testFolder('release');
 const copy = join(folder, 'copy');
 const out = join(folder, 'out');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -53,7 +52,6 @@ beforeAll(async () => {
   );
   await run('npm', ['install', '--prefix', folder, '--no-save', '--no-audit', ...packages]);
 }, 600_000);
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function commit(message: string): void {
   git('add', '--all');

@@ -1,12 +1,11 @@
 // The files of each release on disk, kept in this repository: this version finds all of it, and
 // bills what was not sent, once.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { pino } from 'pino';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readConfig } from '../agent/src/config.ts';
 import { type EngineOptions, runAgent } from '../agent/src/main.ts';
 import { briskClock } from '../agent/test/brisk_clock.ts';
@@ -15,13 +14,13 @@ import { eachDatabase } from '../server/test/databases.ts';
 import { passwordOf, startTestApp } from '../server/test/harness.ts';
 import { until } from '../server/test/waiting.ts';
 import { released } from './earlier.ts';
+import { testFolder } from './test_folder.ts';
 
 const releases = join(import.meta.dirname, 'releases');
 const { version } = JSON.parse(
   readFileSync(join(import.meta.dirname, '../server/package.json'), 'utf8'),
 );
-const folder = mkdtempSync(join(tmpdir(), 'exitward-releases-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder('releases');
 
 /** Puts the rows of a release into an empty database. */
 async function fill(url: string, file: string): Promise<void> {

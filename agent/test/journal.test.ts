@@ -4,7 +4,6 @@
 import { execFileSync } from 'node:child_process';
 import {
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmdirSync,
@@ -13,23 +12,19 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
+import { testFolder } from '../../test/test_folder.ts';
 import { Journal } from '../src/usage/journal.ts';
 import type { Batch, Tick, UsageRow } from '../src/usage/journal_state.ts';
 
 const log = pino({ level: 'silent' });
 const noon = 1_800_014_400;
-let folder: string;
+const folder = testFolder('journal');
 let files = 0;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'exitward-journal-'));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const newPath = () => join(folder, `${++files}.journal`);
 const open = (path: string) => Journal.open(path, { log });

@@ -1,14 +1,13 @@
 // The limits counted ahead: at a steady pace at most a quarter of a second of traffic passes one,
 // and no connection is ended before it.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
+import { testFolder } from '../../test/test_folder.ts';
 import type { Clock } from '../src/clock.ts';
 import type { Poll } from '../src/engine.ts';
 import { Journal } from '../src/usage/journal.ts';
@@ -25,12 +24,8 @@ const usual = { poll_seconds: 1, report_seconds: 3 };
 /** Of listing the sockets, of asking the control plane, and of closing connections. */
 const [poll_takes, answer_takes, end_takes] = [0.03, 0.02, 0.05];
 
-let folder: string;
+const folder = testFolder('limits');
 let files = 0;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'exitward-limits-'));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Sleeper {
   until: number;

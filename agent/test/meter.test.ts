@@ -1,13 +1,13 @@
 // The meter: in the end the rows are the finished traffic, whatever was guessed on the way and
 // whatever was reported again.
 
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
+import { testFolder } from '../../test/test_folder.ts';
 import type { Clock } from '../src/clock.ts';
 import type { Finished, Poll, Traffic } from '../src/engine.ts';
 import { Journal } from '../src/usage/journal.ts';
@@ -15,12 +15,8 @@ import { Meter } from '../src/usage/meter.ts';
 
 const silent = pino({ level: 'silent' });
 const noon = 1_800_014_400;
-let folder: string;
+const folder = testFolder('meter');
 let files = 0;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'exitward-meter-'));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const newPath = () => join(folder, `${++files}.journal`);
 
 /** Time that passes when it is slept away. */

@@ -1,9 +1,7 @@
-// The sender: a batch is sent until it is counted, and nothing is dropped in silence.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { keptLog, startTestApp } from '../../server/test/harness.ts';
+import { testFolder } from '../../test/test_folder.ts';
 import type { Clock } from '../src/clock.ts';
 import { ControlError } from '../src/control_error.ts';
 import { Journal } from '../src/usage/journal.ts';
@@ -12,12 +10,8 @@ import { Sender, type UsageAnswer } from '../src/usage/sender.ts';
 
 const noon = 1_800_014_400;
 const day = 86_400;
-let folder: string;
+const folder = testFolder('sender');
 let files = 0;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'exitward-sender-'));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const rowOf = (account: number, up: number, at = noon): UsageRow => ({
   account,

@@ -1,12 +1,12 @@
 // Every example in the docstrings and the README is compiled against the built package, run, and
 // held to what it says.
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { writeSqlite } from '../../server/test/databases.ts';
 import { startTestApp } from '../../server/test/harness.ts';
 import { deepTest } from '../../test/deep_test.ts';
+import { testFolder } from '../../test/test_folder.ts';
 import * as client from '../src/index.ts';
 import { compile, installClient, runOnOwnNode } from './built.ts';
 
@@ -46,8 +46,7 @@ const given = `import { ${names} } from '@exitward/client';
 const client = new Exitward({ baseUrl: '${address}', token: process.env.EXITWARD_TOKEN ?? '' });
 `;
 
-const folder = mkdtempSync(join(tmpdir(), 'exitward-examples-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder('examples');
 
 /**
  * A server with what the examples speak of: acme with alice, fra1 that no machine serves, ams1 that

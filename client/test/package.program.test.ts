@@ -1,20 +1,19 @@
 // The published package: its types are those of the document, and it works where it says it does.
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type ClientTypes, clientTypes, clientTypesText } from '../../scripts/client_types.ts';
 import type { Document } from '../../scripts/openapi/shapes.ts';
 import { startTestApp } from '../../server/test/harness.ts';
 import { deepTest } from '../../test/deep_test.ts';
+import { testFolder } from '../../test/test_folder.ts';
 import { compile, runOnOwnNode } from './built.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
-const folder = mkdtempSync(join(tmpdir(), 'exitward-package-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder('package');
 
 describe.each(clientTypes)('the types of $of', (types) => {
   test('are what docs/openapi.json says now; `npm run client-types` writes them', () => {

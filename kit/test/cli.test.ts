@@ -1,13 +1,11 @@
 // The command lines exitward, exitward-agent and exw: what their kit gives to all three.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { exitwardAgent } from '../../agent/src/cli.ts';
 import { exw } from '../../client/src/cli/commands.ts';
 import * as clientValues from '../../client/src/cli/values.ts';
@@ -15,6 +13,7 @@ import { bytes as bytesOfConsole, fromNow } from '../../console/src/format.ts';
 import { exitward } from '../../server/src/cli/main.ts';
 import { CommandHost } from '../../test/command_host.ts';
 import { deepTest } from '../../test/deep_test.ts';
+import { testFolder } from '../../test/test_folder.ts';
 import { canonicalAddress, parseNetworks } from '../src/address.ts';
 import { commandsOf, optionsOf, type Program } from '../src/cli/command.ts';
 import { candidates } from '../src/cli/completion.ts';
@@ -369,8 +368,7 @@ const bins: Record<string, string> = {
 };
 
 describe.each(Object.keys(bins))('%s as a process', (program) => {
-  const folder = mkdtempSync(join(tmpdir(), 'exitward-kits-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = testFolder('kits');
 
   const host = new CommandHost(bins[program] as string);
   const run = (...args: string[]) => runWith({}, ...args);

@@ -1,16 +1,15 @@
 // The console's pages as browsers get them: what their headers rule out.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { request } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { testFolder } from '../../test/test_folder.ts';
 import { newCertificate } from './certificate.ts';
 import { startTestApp } from './harness.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'exitward-pages-'));
+const folder = testFolder('pages');
 let servers = 0;
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The headers of `/` on a server with these settings, whether or not the console was built. */
 async function headersOf(env: Record<string, string>): Promise<IncomingHttpHeaders> {

@@ -1,20 +1,12 @@
 // The disk under SQLite: one that takes its time, one that fails, and one whose power is cut, which
 // keeps what was flushed.
-import {
-  copyFileSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as turn } from 'node:timers/promises';
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
+import { testFolder } from '../../test/test_folder.ts';
 import { systemClock } from '../src/clock.ts';
 import type { Actor, Database, Transaction } from '../src/db/database.ts';
 import { openDatabase } from '../src/db/open.ts';
@@ -22,7 +14,7 @@ import { conflict } from '../src/errors.ts';
 import { until } from './waiting.ts';
 
 const tester: Actor = { kind: 'system', name: 'test', address: '', request_id: '' };
-const folder = mkdtempSync(join(tmpdir(), 'exitward-disk-'));
+const folder = testFolder('disk');
 let files = 0;
 const open: Array<{ db: Database; disk: Disk }> = [];
 
@@ -33,7 +25,6 @@ afterEach(async () => {
   for (const { disk } of opened) disk.flush();
   for (const { db } of opened) await db.close();
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /**
  * A disk that flushes when the test lets it, or at once; it holds what was in the log when it last

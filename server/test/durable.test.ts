@@ -3,7 +3,6 @@
 import {
   existsSync,
   lstatSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -11,10 +10,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createDurably } from '../../kit/src/durable.ts';
+import { testFolder } from '../../test/test_folder.ts';
 import { fullDiskFault } from '../src/bounds/full_disk.ts';
 import { systemClock } from '../src/clock.ts';
 import { idGap } from '../src/db/history.ts';
@@ -23,8 +22,7 @@ import { restoreSqlite } from '../src/db/restore.ts';
 import { loadSecrets } from '../src/keys/keys_file.ts';
 import { startTestApp } from './harness.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'exitward-durable-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder('durable');
 
 test('what a power cut left of a keys file that was being written is removed, and new keys are whole', () => {
   const path = join(folder, 'new', 'below', 'keys.json');

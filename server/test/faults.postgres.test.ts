@@ -2,13 +2,13 @@
 // restart needed.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { deepTest } from '../../test/deep_test.ts';
+import { testFolder } from '../../test/test_folder.ts';
 import { withDatabase } from '../src/cli/storage.ts';
 import { systemClock } from '../src/clock.ts';
 import type { Config } from '../src/config.ts';
@@ -55,8 +55,7 @@ function expectUnavailable(answer: Answer): void {
 }
 
 describe('SQLite', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'exitward-faults-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = testFolder('faults');
 
   test('a command on the database itself names the fault of the engine, not the 503 for it', async () => {
     const work = withDatabase(

@@ -1,10 +1,10 @@
 // Geo-IP status: the verdict, when it is computed again, where it shows, and what leaves it alone.
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { testFolder } from '../../test/test_folder.ts';
 import { comparePlaces, distanceInKm, GeoWatch } from '../src/geo/geo.ts';
 import { startJobs } from '../src/jobs.ts';
 import { changeServer, removeExitIp, requireServer, setExitIp } from '../src/servers/servers.ts';
@@ -15,8 +15,7 @@ import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 import { mmdbFile } from './mmdb.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'exitward-geo-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder('geo');
 
 const frankfurt = { country: 'DE', latitude: 50.1155, longitude: 8.6842 };
 const berlin = { latitude: 52.52, longitude: 13.405 };

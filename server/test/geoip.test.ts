@@ -1,16 +1,15 @@
 // Geo-IP databases: records of every shape, files that are read again, and files that are rejected.
-import { mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { renameSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { pino } from 'pino';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { testFolder } from '../../test/test_folder.ts';
 import { Geoip, readRecord } from '../src/values/geoip.ts';
 import { keptLog } from './harness.ts';
 import { mmdbFile } from './mmdb.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'exitward-geoip-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder('geoip');
 
 let files = 0;
 /** A new file with these bytes. */

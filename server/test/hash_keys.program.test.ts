@@ -1,12 +1,12 @@
 // Rotation of the hashing keys: a new key is laid over stored hashes, and every token, session and
 // code goes on.
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { type TOTP, URI } from 'otpauth';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { deepTest } from '../../test/deep_test.ts';
+import { testFolder } from '../../test/test_folder.ts';
 import { systemClock } from '../src/clock.ts';
 import { openDatabase } from '../src/db/open.ts';
 import {
@@ -25,8 +25,7 @@ import { eachDatabase } from './databases.ts';
 import { passwordOf, startTestApp, type TestApp } from './harness.ts';
 import { TestNode } from './node.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'exitward-hash-keys-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder('hash-keys');
 
 describe('hashing keys, one over the other', () => {
   const file = { ...newKeys(), hash_next: Array.from({ length: 5 }, () => newKeys().hash) };

@@ -1,9 +1,9 @@
 // The first operator token: made once, kept in a file that only its owner reads, taken over by a
 // new database.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { testFolder } from '../../test/test_folder.ts';
 import { systemClock } from '../src/clock.ts';
 import type { Actor, Database } from '../src/db/database.ts';
 import { migrate } from '../src/db/migrate.ts';
@@ -24,9 +24,8 @@ import { eachDatabase } from './databases.ts';
 import { startTestApp } from './harness.ts';
 
 const actor: Actor = { kind: 'system', name: 'test', address: '', request_id: '' };
-const folder = mkdtempSync(join(tmpdir(), 'exitward-operators-'));
+const folder = testFolder('operators');
 const secrets = new Secrets(newKeys());
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 eachDatabase((database) => {
   mkdirSync(join(folder, database.name));
