@@ -181,6 +181,7 @@ class Agent implements Running {
     this.#connectionLog = connectionLog;
     this.#keep('connection log', (signal) => connectionLog.run(signal));
     const endOrders = new EndOrders({ engine, control, clock, log });
+    const holdings = new HoldingsReporter({ engine, control, clock, log });
     const useQuestions = new ExitUseQuestions({ connectionLog, control, clock, log });
     this.#useQuestions = useQuestions;
     this.#keep('erasures', (signal) => useQuestions.run(signal));
@@ -206,6 +207,7 @@ class Agent implements Running {
       onFollowing: () => {
         this.#following.resolve();
         this.#usage?.sender.retry();
+        holdings.retry();
       },
     });
     const health = new HealthChecks({
@@ -237,7 +239,6 @@ class Agent implements Running {
     this.#keep('rejections', (signal) => rejections.run(signal));
     const refusals = new RefusalReporter({ engine, control, clock, log });
     this.#keep('refusals', (signal) => refusals.run(signal));
-    const holdings = new HoldingsReporter({ engine, control, clock, log });
     this.#keep('holdings', (signal) => holdings.run(signal));
     this.#keep('watches', (signal) => watches.run(signal));
     this.#keep('usage', (signal) => this.#count(engine, signal));

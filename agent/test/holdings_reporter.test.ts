@@ -1,5 +1,6 @@
 // Holdings of users with limits are reported when they change, asked about again while they are
 // shared, and forgotten with their lease.
+import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { ControlError } from '../src/control_error.ts';
@@ -10,16 +11,20 @@ function scene() {
   let now = 1000;
   const [reports, shared]: [unknown[], unknown[]] = [[], []];
   const state = { held: [] as Holding[], answer: [] as Elsewhere[], error: undefined as unknown };
+  const sleepers: Array<() => void> = [];
   const reporter = new HoldingsReporter({
     engine: { held: () => state.held, share: (elsewhere) => shared.push(elsewhere) },
     control: {
       async reportHoldings(whole, holdings) {
-        if (state.error) throw state.error;
+        if (state.error) throw await state.error;
         reports.push([whole, holdings]);
         return state.answer;
       },
     },
-    clock: { now: () => now, steady: () => now, sleep: async () => {} },
+    clock: {
+      ...{ now: () => now, steady: () => now },
+      sleep: () => new Promise((wake) => sleepers.push(wake)),
+    },
     log: pino({ level: 'silent' }),
   });
   const look = async (seconds = 1) => {
@@ -27,7 +32,14 @@ function scene() {
     await reporter.look();
     return { reported: reports.splice(0), shared: shared.splice(0).at(-1) };
   };
-  return { state, look };
+  /** Wakes all that sleep. */
+  const pass = async (seconds: number) => {
+    now += seconds;
+    for (const wake of sleepers.splice(0)) wake();
+    await setImmediate();
+    return shared.at(-1);
+  };
+  return { state, look, pass, reporter };
 }
 const holding = (user: number, connections: number, ...networks: string[]): Holding => ({
   ...{ account: 1, user, connections, networks },
@@ -39,6 +51,9 @@ test('the first report is whole, and then only changes are reported', async () =
   expect((await look()).reported).toEqual([]);
   state.held = [holding(1, 1, '192.0.2.1'), holding(2, 3)];
   expect((await look()).reported).toEqual([[false, state.held]]);
+  // Another node may have reported at the same moment.
+  expect((await look(2)).reported).toEqual([]);
+  expect((await look(1)).reported).toEqual([[false, state.held]]);
   expect((await look(5)).reported).toEqual([]);
   state.held = [holding(2, 4)];
   expect((await look()).reported).toEqual([[false, [holding(2, 4), holding(1, 0)]]]);
@@ -77,6 +92,46 @@ test('without the control plane what is known is used until the lease ends, and 
   state.error = undefined;
   // After an outage it is not known what has arrived.
   expect((await look(61)).reported).toEqual([[true, state.held]]);
+});
+
+test('changes of other users do not keep a shared user from being asked about', async () => {
+  const { state, look } = scene();
+  state.answer = [{ account: 1, user: 1, connections: 2, ahead: 2, networks: [] }];
+  for (let second = 0; second < 3; second += 1) {
+    state.held = [holding(1, 1), holding(2, second + 1)];
+    await look();
+  }
+  state.held = [holding(1, 1), holding(2, 4)];
+  expect((await look()).reported).toEqual([[false, state.held]]);
+});
+
+test('a lease ends while a report waits for its answer', async () => {
+  const { state, pass, reporter } = scene();
+  state.held = [holding(1, 1)];
+  state.answer = [{ account: 1, user: 1, connections: 2, ahead: 0, networks: [] }];
+  void reporter.run(new AbortController().signal);
+  expect(await pass(0)).toEqual(state.answer);
+  state.error = new Promise(() => {});
+  expect(await pass(4)).toEqual(state.answer);
+  expect(await pass(41)).toEqual(state.answer);
+  expect(await pass(1)).toEqual([]);
+});
+
+test('when the control plane is there again, everything is reported at once', async () => {
+  const { state, look, reporter } = scene();
+  state.held = [holding(1, 1)];
+  await look();
+  state.error = new ControlError('it is away');
+  state.held = [holding(1, 2)];
+  await look();
+  state.error = undefined;
+  expect((await look(0)).reported).toEqual([]);
+  reporter.retry();
+  expect((await look(0)).reported).toEqual([[true, state.held]]);
+  state.held = [];
+  await look();
+  reporter.retry();
+  expect((await look(0)).reported).toEqual([[true, []]]);
 });
 
 test('a control plane that does not know of it is left alone, and asked again within a minute', async () => {

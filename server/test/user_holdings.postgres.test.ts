@@ -96,6 +96,18 @@ eachDatabase((database) => {
     expect(rows).toEqual([{ connections: 1 }]);
   });
 
+  test('a lost node that comes back, comes after those that were there meanwhile', async () => {
+    await report(0, [holding(2)]);
+    const { db } = t.running.ctx;
+    await db.write({ kind: 'system', name: 'test', address: '', request_id: '' }, (tx) =>
+      tx.run('update nodes set live = 0 where name = $1', ['fra1-a']),
+    );
+    expect(await report(1, [holding(1)])).toEqual(elsewhere(0, 0));
+    await nodes[0].ack();
+    await t.pass(1);
+    expect(await report(0, [holding(2)], true)).toEqual(elsewhere(1, 1));
+  });
+
   test('a node names users of the accounts that its server serves, and no others', async () => {
     const stranger = { ...holding(9), account: other };
     const unknown = { ...holding(9), user: user + 1000 };

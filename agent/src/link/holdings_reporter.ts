@@ -23,24 +23,24 @@ export interface HoldingsReporterOptions {
 }
 
 const everySeconds = 1;
-/** Users who also hold something elsewhere are asked about again after this long. */
+/** Users who also hold something elsewhere, or did something new, are asked about again then. */
 const sharedSeconds = 3;
 /** Everything is reported again after this long, whatever the control plane may have lost. */
 const wholeSeconds = 60;
 /** An answer about other nodes is used for this long; the control plane drops lost nodes, too. */
 const leaseSeconds = 45;
-const longestDelaySeconds = 60;
+/** After failures; the last one if the control plane does not know of holdings. */
+const retrySeconds = { longest: 8, unknown: 60 };
 /** The control plane accepts no more in one report; the rest goes with the next one. */
 const maxOfReport = { users: 2000, networks: 6000 };
 
 export class HoldingsReporter {
   readonly #options: HoldingsReporterOptions;
-  /** By user: what was reported last. Undefined: everything has to be reported. */
-  #reported: Map<string, Holding> | undefined;
+  #reported = new Map<string, Reported>();
+  #isWholeDue = true;
   readonly #elsewhere = new Map<string, Elsewhere>();
   /** In steady seconds. */
   #whole_at = Number.NEGATIVE_INFINITY;
-  #asked_at = Number.NEGATIVE_INFINITY;
   #answered_at = Number.NEGATIVE_INFINITY;
   #retry_at = Number.NEGATIVE_INFINITY;
   #failures = 0;
@@ -50,10 +50,14 @@ export class HoldingsReporter {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.look();
-      await this.#options.clock.sleep(everySeconds, signal);
-    }
+    const keep = async (work: () => unknown) => {
+      while (!signal.aborted) {
+        await work();
+        await this.#options.clock.sleep(everySeconds, signal);
+      }
+    };
+    // A lease ends, and parts of this node hear of each other, while a report waits for its answer.
+    await Promise.all([keep(() => this.look()), keep(() => this.#share())]);
   }
 
   /** Reports what has changed, if anything, and passes on what is known of other nodes. */
@@ -62,29 +66,41 @@ export class HoldingsReporter {
     const held = new Map(engine.held().map((holding) => [keyOf(holding), holding]));
     const now = clock.steady();
     if (now >= this.#retry_at) await this.#report(held, now);
-    for (const key of this.#elsewhere.keys()) {
-      const isOver = clock.steady() - this.#answered_at > leaseSeconds;
-      if (isOver || !held.has(key)) this.#elsewhere.delete(key);
-    }
+    for (const key of this.#elsewhere.keys()) if (!held.has(key)) this.#elsewhere.delete(key);
+    this.#share();
+  }
+
+  /**
+   * Reports everything at the next look: the control plane is there again, and may have lost what
+   * it had of this node.
+   */
+  retry(): void {
+    this.#isWholeDue = true;
+    this.#failures = 0;
+    this.#retry_at = Number.NEGATIVE_INFINITY;
+  }
+
+  #share(): void {
+    const { engine, clock } = this.#options;
+    if (clock.steady() - this.#answered_at > leaseSeconds) this.#elsewhere.clear();
     engine.share([...this.#elsewhere.values()]);
   }
 
   async #report(held: Map<string, Holding>, now: number): Promise<void> {
     const reported = this.#reported;
-    const whole = !reported || (now - this.#whole_at >= wholeSeconds && reported.size > 0);
+    const isOld = now - this.#whole_at >= wholeSeconds && reported.size > 0;
+    const whole = this.#isWholeDue || isOld;
     const isShared = (key: string) => {
       const { connections = 0, networks = [] } = this.#elsewhere.get(key) ?? {};
       return connections > 0 || networks.length > (held.get(key)?.networks.length ?? 0);
     };
-    const asksAgain = now - this.#asked_at >= sharedSeconds;
-    const due = Array.from(held).filter(
-      ([key, holding]) =>
-        whole ||
-        holding.was_refused ||
-        !isSame(holding, reported.get(key)) ||
-        (asksAgain && isShared(key)),
-    );
-    const gone = Array.from(reported ?? []).flatMap(([key, { account, user }]): Due[] =>
+    const due = Array.from(held).filter(([key, holding]) => {
+      const last = reported.get(key);
+      if (whole || holding.was_refused || !isSame(holding, last)) return true;
+      const isTime = now - last.asked_at >= sharedSeconds;
+      return isTime && (last.isChanged || isShared(key));
+    });
+    const gone = Array.from(reported).flatMap(([key, { account, user }]): Due[] =>
       whole || held.has(key) ? [] : [[key, { account, user, connections: 0, networks: [] }]],
     );
     const all = [...due, ...gone];
@@ -94,34 +110,45 @@ export class HoldingsReporter {
 
   async #send(whole: boolean, due: Due[], now: number): Promise<void> {
     const { control, clock, log } = this.#options;
+    if (whole) this.#isWholeDue = false;
     try {
       const holdings = due.map(([, { was_refused: _, ...holding }]) => holding);
       const answers = await control.reportHoldings(whole, holdings);
       this.#failures = 0;
       this.#answered_at = clock.steady();
-      this.#asked_at = now;
       if (whole) this.#whole_at = now;
-      this.#reported = new Map(whole ? [] : this.#reported);
+      const before = this.#reported;
+      this.#reported = new Map(whole ? [] : before);
       for (const [key, holding] of due) {
         const isGone = holding.connections === 0 && holding.networks.length === 0;
+        const isChanged = !isSame(holding, before.get(key));
         if (isGone) this.#reported.delete(key);
-        else this.#reported.set(key, holding);
+        else this.#reported.set(key, { ...holding, isChanged, asked_at: now });
       }
       for (const elsewhere of answers) this.#elsewhere.set(keyOf(elsewhere), elsewhere);
     } catch (error) {
       // It may have arrived, and another one may not.
-      this.#reported = undefined;
+      this.#isWholeDue = true;
       this.#failures += 1;
       // An older control plane does not know of it.
       const isUnknown = (error as Partial<ControlError>).status === 404;
-      const delay = isUnknown ? longestDelaySeconds : 2 ** Math.min(this.#failures, 6);
-      this.#retry_at = now + Math.min(delay, longestDelaySeconds) * (0.5 + Math.random() / 2);
+      const { longest, unknown } = retrySeconds;
+      const delay = isUnknown ? unknown : Math.min(longest, 2 ** this.#failures);
+      this.#retry_at = now + delay * (0.5 + Math.random() / 2);
       log.debug({ err: error }, 'what users with limits hold cannot be reported');
     }
   }
 }
 
 type Due = [key: string, Holding];
+
+/** The last report of a user. */
+interface Reported extends Holding {
+  /** It was news: another node may have reported the same moment, and is asked about once more. */
+  isChanged: boolean;
+  /** Steady seconds. */
+  asked_at: number;
+}
 
 function firstOf(due: readonly Due[]): Due[] {
   let networks = 0;
@@ -132,7 +159,7 @@ function firstOf(due: readonly Due[]): Due[] {
   return due.slice(0, Math.min(maxOfReport.users, end < 0 ? due.length : end));
 }
 
-function isSame(holding: Holding, reported: Holding | undefined): boolean {
+function isSame<T extends Holding>(holding: Holding, reported: T | undefined): reported is T {
   return (
     holding.connections === reported?.connections &&
     holding.networks.length === reported.networks.length &&

@@ -89,6 +89,11 @@ export function forgetHoldingsOf(
   return store.removeOfUser(tx, user.account_id, user.id);
 }
 
+/** Forgets what a node had while it was lost: it reports that as new. */
+export function forgetHoldingsOfNode(tx: Transaction, node_id: number): Promise<number> {
+  return store.removeOfNode(tx, node_id);
+}
+
 /** Deletes what nodes had that are not live any more; a batch at a time. */
 export function purgeHoldings(tx: Transaction, maxRows: number): Promise<number> {
   return store.removeOfLost(tx, maxRows);

@@ -19,6 +19,7 @@ import { type NodeFault, replaceFaults } from './faults.ts';
 import { refreshHealth } from './health.ts';
 import { acceptHeld, discardHeld } from './held_usage.ts';
 import { addRejected, forgetRejections } from './history.ts';
+import { forgetHoldingsOfNode } from './holdings.ts';
 import * as log from './log_store.ts';
 import { forgetRefusalsOfNode } from './refusals.ts';
 import * as store from './store.ts';
@@ -327,6 +328,8 @@ export async function acknowledge(
   const { version = node.version, connections = null, connection_log = null } = reported;
   const acknowledged = { live: 1, seen_at: tx.now, applied_revision: revision };
   await store.update(tx, { ...node, ...acknowledged, version, connections, connection_log });
+  // Other nodes have let users in for whom this one had no room: it comes after them.
+  if (node.live === 0) await forgetHoldingsOfNode(tx, node_id);
   // While a node is being drained, people wait for its last connection; otherwise the count is no
   // news.
   const isDraining = node.drained_at !== null && node.connections !== connections;
