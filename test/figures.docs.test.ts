@@ -347,7 +347,7 @@ const limits: Record<string, readonly number[]> = {
     of('agent/src/user_counts.ts', 'maxNetworksOfUser'),
   ],
   'connections, or addresses, by which a user passes a limit': [
-    of('test/user_limits.test.ts', 'longestSeconds'),
+    ...['longestSeconds', 'settledSeconds'].map((name) => of('test/simulation/limits.ts', name)),
     of('agent/src/link/holdings_reporter.ts', 'leaseSeconds'),
   ],
   'reasons for rejected connections that a node reports': [

@@ -20,7 +20,7 @@ const first = newSeed();
 const seeds = Array.from({ length: given ? 1 : simulations }, (_, at) => first + at);
 
 /** In so many lives each of these happens. */
-const enough = 200;
+const enough = 400;
 const wanted = [
   // The network.
   ...['cut', 'lossy', 'deaf', 'slow', 'break', 'request-lost', 'answer-lost', 'timeout', 'silence'],
@@ -37,6 +37,11 @@ const wanted = [
   ...['active', 'pending', 'expiring', 'expired', 'still-open'],
   // Looks at the open connections.
   ...['look', 'look-groups', 'look-missing'],
+  // Limits of users, and orders to end connections.
+  ...['user-limits', 'user_expired', 'not_for_user', 'user_limit_reached'],
+  ...['limit-quiet', 'limit-passed', 'limit-passed-in-trouble', 'limit-ended'],
+  ...['limit-refused', 'limit-refused-alone'],
+  ...['order', 'order-taken', 'order-late', 'order-ended', 'order-in-quiet'],
 ];
 
 /** Lives that were once wrong, or taken for it by what the watch of the simulation did not know. */
@@ -47,6 +52,9 @@ const pastSeeds = {
   'a node that heard that an account was taken off its server, and not yet that it is back by the same commit, is no liar': 67_874_636,
   'usage of an honest node that carries what its machine can is not held': 377_959_919,
 };
+
+/** Of lives with all that a node could be at fault with. */
+const faultySeeds = Array.from({ length: 12 }, (_, at) => 5 + 10 * at);
 
 /** All lives of this run, in a process for each core. */
 let all: Promise<Life[]> | undefined;
@@ -93,7 +101,8 @@ async function liveAll(): Promise<Life[]> {
 
 describe('the simulated network', { timeout: 3_600_000 }, () => {
   test('the same seed gives the same life, to the last event', async () => {
-    // One of five has a VPN, and people who look at the open connections.
+    // One of five has a VPN, and people who look at the open connections; each second of those has
+    // limits of users, and orders to end connections.
     const few = seeds.slice(0, 5);
     const again = await live(few);
     expect(again).toEqual(await livesOf(few));
@@ -108,8 +117,11 @@ describe('the simulated network', { timeout: 3_600_000 }, () => {
     ['keeps tunnels that may no longer be', 'keeps-tunnels', /is open, and should not be/],
     ['tells bytes of tunnels again', 'tells-again', /counted \d+, transferred \d+/],
     ['repeats an earlier answer to a look', 'repeats-answers', /a look at .* shows/],
+    ['hides what users with limits have there', 'hides-holdings', /passes .* by \d+ for 5 s/],
+    ['believes in other nodes for ever', 'endless-lease', /refuses user .* of \d+ within 8 s/],
+    ['carries an order out again', 'repeats-orders', /has no order for it that it took/],
   ])('a node that %s is found', async (_, conduct, says) => {
-    const faulty = live([5, 10, 15, 20, 25, 30, 35, 40], 0, conduct);
+    const faulty = live(faultySeeds, 0, conduct);
     await expect(faulty).rejects.toThrow(says);
   });
 

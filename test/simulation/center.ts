@@ -7,6 +7,7 @@ import type { LargestGroups } from '../../agent/src/connection_groups.ts';
 import type { OpenConnection } from '../../agent/src/engine.ts';
 import type { Position } from '../../agent/src/policy/records.ts';
 import type { Batch } from '../../agent/src/usage/journal_state.ts';
+import type { Elsewhere, Holding } from '../../agent/src/user_counts.ts';
 import type { Clock } from '../../server/src/clock.ts';
 import { type Config, readConfig } from '../../server/src/config.ts';
 import type { Context } from '../../server/src/context.ts';
@@ -22,10 +23,14 @@ import {
   acknowledge,
   authenticateNode,
   createInvite,
+  endConnections,
   joinNode,
   openConnections,
   reportConnections,
+  reportEnded,
+  reportHoldings,
   reportUsage,
+  takeEndOrder,
 } from '../../server/src/nodes/nodes.ts';
 import { Snapshots } from '../../server/src/nodes/snapshot.ts';
 import { Metrics } from '../../server/src/observed/metrics.ts';
@@ -42,6 +47,8 @@ export const lostSeconds = 30;
 /** So short that now and then a node finds its place in the log gone. */
 const changesKeptSeconds = 12;
 const due = ['end overrides', 'lost nodes', 'expired authlist', 'limits', 'prune changes'];
+/** In lives with limits of users and orders to end connections. */
+const dueOfLimits = ['forget holdings', 'forget end orders'];
 
 export interface Joined {
   name: string;
@@ -124,6 +131,9 @@ export interface Counted {
 /** Ids, and addresses. */
 export type LookFilter = Parameters<typeof openConnections>[1];
 
+/** Ids, addresses and a service. */
+export type EndFilter = Parameters<typeof endConnections>[2];
+
 /** A node's answer to a look that the database has, as its engine was when the answer was made. */
 export interface TakenAnswer {
   /** The node's, and its server's. */
@@ -160,6 +170,9 @@ export class Center implements Door {
   readonly everCounted = new Map<string, Counted>();
   /** Answers to looks by watch and node, as far as the database knows them. */
   #answers = new Map<number, Map<number, TakenAnswer>>();
+  /** Hears that a node took an order, and that it said what became of one. */
+  onTaken = (_node_id: number, _order: number) => {};
+  onEnded = (_node_id: number, _order: number) => {};
   /** Ends when all requests that take a thread beside this one are answered. */
   working: Promise<unknown> = Promise.resolve();
   #backup:
@@ -217,13 +230,13 @@ export class Center implements Door {
   }
 
   /** The jobs that are due, as one group. */
-  runJobs(): void {
+  runJobs(withLimits: boolean): void {
     if (!this.isUp) return;
     const { config } = this.#ctx;
     for (const job of jobs) {
       const isEarly = this.#clock.steady() - this.#opened < (job.after_seconds?.(config) ?? 0);
-      if (due.includes(job.name) && !isEarly)
-        this.#do(this.write((tx) => job.run(tx, batch, this.#ctx)));
+      const isDue = due.includes(job.name) || (withLimits && dueOfLimits.includes(job.name));
+      if (isDue && !isEarly) this.#do(this.write((tx) => job.run(tx, batch, this.#ctx)));
     }
   }
 
@@ -322,6 +335,49 @@ export class Center implements Door {
     });
   }
 
+  async reportHoldings(token: string, whole: boolean, users: Holding[]): Promise<Elsewhere[]> {
+    const node = await authenticateNode(this.db, this.#ctx.secrets, token);
+    return reportHoldings(this.#ctx, actor, node, { whole, users });
+  }
+
+  async takeOrder(token: string, order: number): Promise<void> {
+    const node = await authenticateNode(this.db, this.#ctx.secrets, token);
+    await takeEndOrder(this.#ctx, actor, node, order).catch((error) => {
+      this.#trace.note('order-late', `${node.name} ${order}`);
+      throw error;
+    });
+    this.onTaken(node.id, order);
+  }
+
+  async reportEnded(token: string, order: number, ended: number): Promise<void> {
+    const node = await authenticateNode(this.db, this.#ctx.secrets, token);
+    await reportEnded(this.db, actor, node, order, ended);
+    this.onEnded(node.id, order);
+  }
+
+  /** Orders to end connections. Returns the number of the order, and the nodes that may take it. */
+  async end(filter: EndFilter): Promise<{ order: number; nodes: string[] }> {
+    const { db, secrets } = this.#ctx;
+    const write = <T>(action: (tx: Transaction) => Promise<T>) => this.write(action);
+    const clock = this.#hurriedClock();
+    const outcome = await endConnections({ db, secrets, clock }, write, filter, undefined, {});
+    const last = await db.one<{ id: number }>('select max(id) as id from end_orders');
+    const nodes = outcome.missing.filter(({ reason }) => reason !== 'offline');
+    return { order: last?.id ?? 0, nodes: nodes.map(({ node }) => node) };
+  }
+
+  /** People do not wait for answers: each time on this clock is much later. */
+  #hurriedClock(): Clock {
+    let steady = 0;
+    return {
+      now: () => this.#clock.now(),
+      steady: () => {
+        steady += 1000;
+        return steady;
+      },
+    };
+  }
+
   async #servedBy(server_id: number): Promise<Set<number>> {
     const rows = await this.db.all<{ account_id: number }>(
       'select account_id from contract_servers where server_id = $1',
@@ -333,15 +389,7 @@ export class Center implements Door {
   /** A look at the open connections: what it shows, and the answers that it can be made of. */
   async look(filter: LookFilter) {
     const { db, secrets } = this.#ctx;
-    // A look does not wait for answers: each time on this clock is much later.
-    let steady = 0;
-    const clock = {
-      now: () => this.#clock.now(),
-      steady: () => {
-        steady += 1000;
-        return steady;
-      },
-    };
+    const clock = this.#hurriedClock();
     const shown = await openConnections({ db, secrets, clock }, filter, undefined, {
       maxRows: 1000,
     });

@@ -33,7 +33,12 @@ import {
   removeExitIp,
   requireServer,
 } from '../../server/src/servers/servers.ts';
-import { changeUser, raiseTokenVersion, requireUserNamed } from '../../server/src/users/users.ts';
+import {
+  changeUser,
+  type LimitChanges,
+  raiseTokenVersion,
+  requireUserNamed,
+} from '../../server/src/users/users.ts';
 import { Random } from '../../server/test/random.ts';
 import { accounts, servers, users } from './center.ts';
 
@@ -245,12 +250,60 @@ const all = verbs.flatMap(([name, weight, verb]) => Array(weight).fill({ name, v
   verb: Verb;
 }>;
 
-/** Any of them, at random. The same one when it runs a second time. */
-export function drawChange(random: Random): {
+/** A change of what the network holds of accounts and servers. */
+export interface Change {
   name: string;
   run: (tx: Transaction) => Promise<unknown>;
-} {
+}
+
+/** Any of them, at random. The same one when it runs a second time. */
+export function drawChange(random: Random): Change {
   const { name, verb } = random.one(all);
   const { seed } = random.fork();
   return { name, run: (tx) => verb(tx, new Random(seed)) };
+}
+
+const mostly = <T>(random: Random, usual: T, ...others: T[]): T =>
+  random.between(0, 1) > 0 ? usual : random.one(others);
+
+/** The limits of one user. `atOnce`: on connections and addresses alone. */
+export function drawLimits(random: Random, atOnce: boolean): Change {
+  const { seed } = random.fork();
+  const verb: Verb = async (tx, random) => {
+    const { id } = await account(tx, random);
+    const user = await requireUserNamed(tx, id, random.one(users));
+    const { now } = tx;
+    const counted: LimitChanges[] = [
+      { max_connections: random.between(1, 3) },
+      { max_addresses: random.between(1, 2), address_seconds: 60 },
+      { max_connections: random.between(2, 4), max_addresses: 2, address_seconds: 60 },
+    ];
+    const others: LimitChanges[] = [
+      { active_until: mostly(random, null, now + 5, now + 20) },
+      { servers: mostly(random, null, [random.one(servers)], servers.slice(1)) },
+      { services: mostly(random, null, ['proxy'], ['vpn-ikev2']) },
+      { limit_bytes: mostly(random, null, 1, 100_000), on_limit: random.one(['refuse', 'notify']) },
+      { max_connections: null, max_addresses: null },
+    ];
+    const limits = random.one(atOnce || random.between(0, 1) > 0 ? counted : others);
+    return changeUser(tx, user, { limits });
+  };
+  return { name: 'user-limits', run: (tx) => verb(tx, new Random(seed)) };
+}
+
+/** Lets all users connect everywhere, except for the limits on what they may have at once. */
+export async function allowAll(tx: Transaction): Promise<void> {
+  for (const name of accounts) {
+    const of = await requireAccountNamed(tx, name);
+    const rights = { suspended: false, expiry: tx.now + 10_000, limit_bytes: 10 ** 12 };
+    await changeAccount(tx, of, rights);
+    for (const server of servers) {
+      await setContractServer(tx, of, await requireServer(tx, server), null);
+    }
+    for (const user of users) {
+      const limits = { active_until: null, servers: null, services: null, limit_bytes: null };
+      const change = { active: true, flags: { proxy: true }, limits };
+      await changeUser(tx, await requireUserNamed(tx, of.id, user), change);
+    }
+  }
 }

@@ -1,13 +1,22 @@
 // The engine of the simulation: evaluates by a real replica of the policy, and carries connections
 // that are only numbers.
 
+import { isWanted } from '../../agent/src/connection_groups.ts';
 import type { Finished, OpenConnection, Poll, Stored } from '../../agent/src/engine.ts';
 import { decide } from '../../agent/src/policy/decide.ts';
 import type { Decision, ProxyRequest, Rules } from '../../agent/src/policy/decision.ts';
+import type { Reason } from '../../agent/src/policy/denials.ts';
 import { decideLogin } from '../../agent/src/policy/logins.ts';
-import type { Position } from '../../agent/src/policy/records.ts';
+import type { EndOrder, Position } from '../../agent/src/policy/records.ts';
 import { Sessions } from '../../agent/src/policy/sessions.ts';
 import { Replica } from '../../agent/src/store/replica.ts';
+import {
+  type Elsewhere,
+  type Holding,
+  sumOfHoldings,
+  UserCounts,
+  withOthers,
+} from '../../agent/src/user_counts.ts';
 import type { Attempt } from '../../agent/test/oracle.ts';
 import type { Random } from '../../server/test/random.ts';
 import type { Owner, Scheduler, Trace } from './scheduler.ts';
@@ -20,8 +29,15 @@ export const isLogin = (request: Asked): request is Attempt => 'made' in request
 
 export interface Exchange {
   asked: Asked;
+  service: string;
   account: number;
   user: number;
+  /** The client's address. */
+  address: string;
+  exit_ip: string;
+  /** When it began, and when it last carried a byte, in seconds of the simulation. */
+  since: number;
+  moved_at: number;
   up: number;
   down: number;
   /** The bytes that the meter got. */
@@ -37,6 +53,8 @@ export interface EngineOptions {
   trace: Trace;
   /** None: it has no VPN. */
   conduct: Conduct | undefined;
+  /** Hears that a connection of a user with limits would be one too many. */
+  onExcess: (of: { account: number; user: number }, reason: Reason) => void;
 }
 
 /** Where the meter goes on, with a VPN. */
@@ -52,6 +70,10 @@ export class SimulatedEngine {
   readonly #vpn: SimulatedVpn | undefined;
   #replica: Replica | undefined;
   #sessions = new Sessions();
+  /** The connections of users with limits, by the part that counts them. */
+  #counts: Record<'proxy' | 'vpn', UserCounts> | undefined;
+  /** When it was last started. */
+  started_at = 0;
   readonly #exchanges = new Map<string, Exchange>();
   /** The same as people see them. */
   readonly #shown = new Map<string, OpenConnection>();
@@ -95,13 +117,17 @@ export class SimulatedEngine {
     const replica = new Replica(this.#options.dir);
     this.#replica = replica;
     await replica.load();
-    this.#vpn?.start(() => replica.policy);
+    const policy = () => replica.policy;
+    this.#counts = { proxy: new UserCounts(policy), vpn: new UserCounts(policy) };
+    this.started_at = this.#options.scheduler.time;
+    this.#vpn?.start(policy, this.#counts.vpn);
   }
 
   /** Ends at once. `withLog`: the machine goes with it, and what nobody read of the log. */
   die({ withLog = false } = {}): void {
     this.#replica?.close();
     this.#replica = undefined;
+    this.#counts = undefined;
     this.#sessions = new Sessions();
     const unread = withLog ? this.#log.splice(this.#reportedLines) : [];
     const sessions = this.#vpn?.die({ withMachine: withLog }) ?? [];
@@ -116,6 +142,35 @@ export class SimulatedEngine {
   /** Those of the proxies that are open now. */
   connections(): OpenConnection[] {
     return Array.from(this.#shown.values(), (connection) => ({ ...connection }));
+  }
+
+  /** The connections and addresses of users with limits here. */
+  held(): Holding[] {
+    if (!this.#counts) return [];
+    const { proxy, vpn } = this.#counts;
+    for (const [connection, { moved_at }] of this.#exchanges) {
+      proxy.moved(connection, Math.floor(moved_at));
+    }
+    const now = this.#options.scheduler.now();
+    return sumOfHoldings([...proxy.held(now), ...vpn.held(now)]);
+  }
+
+  /** Notes those elsewhere; for each part the other one is elsewhere, too. */
+  share(elsewhere: readonly Elsewhere[]): void {
+    if (!this.#counts) return;
+    const { proxy, vpn } = this.#counts;
+    const now = this.#options.scheduler.now();
+    const [ofProxy, ofVpn] = [proxy.held(now), vpn.held(now)];
+    proxy.share(withOthers(elsewhere, [], ofVpn));
+    vpn.share(withOthers(elsewhere, ofProxy, []));
+  }
+
+  /** Ends the connections that an order names. Errors: the engine is not there, or dies. */
+  async end(order: EndOrder): Promise<number> {
+    if (!this.#replica) throw new Error('the engine is not there');
+    const named = [...this.#exchanges].filter(([, exchange]) => isWanted(order, exchange));
+    for (const [connection] of named) this.finish(connection);
+    return named.length + ((await this.#vpn?.end(order)) ?? 0);
   }
 
   // ---- What the agent asks ------------------------------------------------------------------
@@ -145,6 +200,11 @@ export class SimulatedEngine {
   async #apply(replica: Replica): Promise<Position | undefined> {
     const touched = await replica.catchUp();
     const accounts = touched === 'all' ? undefined : touched;
+    // Connections count from the moment that their user has a limit.
+    for (const [connection, authority] of this.#sessions.all()) {
+      const { address } = this.#exchanges.get(connection) ?? {};
+      this.#counts?.proxy.admit(connection, address, authority, undefined);
+    }
     this.#close(accounts);
     await this.#vpn?.closeRevoked(accounts);
     return replica.position;
@@ -215,29 +275,40 @@ export class SimulatedEngine {
   }
 
   /** The client of a login that was decided so. */
-  login(request: Attempt, verdict: Decision): void {
-    if (verdict.verdict === 'allow') this.#vpn?.login(request, verdict);
+  login(request: Attempt, verdict: Decision, source: string): void {
+    if (verdict.verdict === 'allow') this.#vpn?.login(request, verdict, source);
   }
 
-  /** Opens a connection, or begins another request on one that is open. */
+  /**
+   * Opens a connection, or begins another request on one that is open; one too many is refused, and
+   * its client leaves.
+   */
   open(request: ProxyRequest, verdict: Decision, connection = this.#newName()): void {
     if (verdict.verdict !== 'allow' || verdict.authority.by === 'probe') return;
-    this.finish(connection);
     const { authority, exit_ip } = verdict;
     const { account, user } = authority;
+    const { source: address } = request;
+    const { time, now } = {
+      time: this.#options.scheduler.time,
+      now: this.#options.scheduler.now(),
+    };
+    const reason = this.#counts?.proxy.objectionTo(address, authority, now, connection);
+    if (reason) {
+      this.finish(connection);
+      this.#options.onExcess(authority, reason);
+      return;
+    }
+    this.#end(connection);
     this.#sessions.open(connection, authority);
-    const now = this.#options.scheduler.now();
+    this.#counts?.proxy.admit(connection, address, authority, now);
     this.#shown.set(connection, {
-      ...{ service: 'proxy', authority, address: request.source, exit_ip },
+      ...{ service: 'proxy', authority, address, exit_ip },
       ...{ since: now, last_byte_at: now, up: 0, down: 0 },
     });
+    const names = { service: 'proxy', account, user, address, exit_ip };
+    const bytes = { up: 0, down: 0, reported: { up: 0, down: 0 } };
     this.#exchanges.set(connection, {
-      asked: request,
-      account,
-      user,
-      up: 0,
-      down: 0,
-      reported: { up: 0, down: 0 },
+      ...{ asked: request, ...names, since: time, moved_at: time, ...bytes },
     });
   }
 
@@ -246,6 +317,7 @@ export class SimulatedEngine {
     if (exchange) {
       exchange.up += up;
       exchange.down += down;
+      exchange.moved_at = this.#options.scheduler.time;
     }
     const shown = this.#shown.get(connection);
     if (shown) {
@@ -257,8 +329,14 @@ export class SimulatedEngine {
     if (passed) this.#add(this.transferred, passed.account, passed.user, up + down);
   }
 
-  /** The request is over; the connection too, unless another one begins. */
+  /** The connection is over. */
   finish(connection: string): void {
+    this.#counts?.proxy.close(connection);
+    this.#end(connection);
+  }
+
+  /** The request is over; the connection too, unless another one begins. */
+  #end(connection: string): void {
     const exchange = this.#exchanges.get(connection);
     if (!exchange) {
       this.#vpn?.leave(connection);
@@ -281,11 +359,14 @@ export class SimulatedEngine {
   #close(accounts: Iterable<number> | undefined): void {
     const { rules, scheduler, owner, trace } = this.#options;
     if (!this.#replica) return;
+    const now = scheduler.now();
     const revoked = [
-      ...this.#sessions.revoked(this.#replica.policy, rules, scheduler.now(), accounts),
+      ...this.#sessions.revoked(this.#replica.policy, rules, now, accounts),
+      ...(this.#counts?.proxy.excess(now) ?? []),
     ];
     for (const { connection, reason } of revoked) {
       trace.note('closed', `${owner.name} ${connection} ${reason}`);
+      if (reason.startsWith('too_many')) trace.count('limit-ended');
       this.finish(connection);
     }
   }

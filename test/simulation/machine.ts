@@ -13,18 +13,24 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
+import type { Clock } from '../../agent/src/clock.ts';
 import type { LargestGroups } from '../../agent/src/connection_groups.ts';
+import type { ControlError } from '../../agent/src/control_error.ts';
 import type { OpenConnection, Stored } from '../../agent/src/engine.ts';
+import { EndOrders, type OrderReports } from '../../agent/src/link/end_orders.ts';
+import { type HoldingReports, HoldingsReporter } from '../../agent/src/link/holdings_reporter.ts';
 import { Link } from '../../agent/src/link/link.ts';
 import { Watches } from '../../agent/src/link/watches.ts';
 import type { Rules } from '../../agent/src/policy/decision.ts';
-import type { Position } from '../../agent/src/policy/records.ts';
+import type { Reason } from '../../agent/src/policy/denials.ts';
+import type { EndOrder, Position } from '../../agent/src/policy/records.ts';
 import { ChangesReader } from '../../agent/src/store/changes_file.ts';
 import { changesPath, listGenerations } from '../../agent/src/store/generations.ts';
 import { Store } from '../../agent/src/store/store.ts';
 import { Journal } from '../../agent/src/usage/journal.ts';
 import { Meter } from '../../agent/src/usage/meter.ts';
 import { Sender } from '../../agent/src/usage/sender.ts';
+import { type Elsewhere, keyOf } from '../../agent/src/user_counts.ts';
 import type { Random } from '../../server/test/random.ts';
 import type { Joined } from './center.ts';
 import { SimulatedEngine } from './engine.ts';
@@ -34,12 +40,25 @@ import type { Conduct } from './vpn.ts';
 
 const log = pino({ level: 'silent' });
 
+/** From one sign of life of the control plane to the next. */
+const longestSilenceSeconds = 17;
+
+/** Hears when connections of users with limits are refused, and when orders end some. */
+export interface Ends {
+  onExcess(machine: Machine, of: { account: number; user: number }, reason: Reason): void;
+  /** The control plane did not answer a report about limits or orders, or it did. */
+  onAnswer(machine: Machine, isAnswered: boolean): void;
+  /** The engine begins to end connections. Returns a function that is called when it has. */
+  onEnd(machine: Machine, order: EndOrder): () => void;
+}
+
 /** One run of the agent's process. */
 interface Agent {
   isAlive: boolean;
   store: Store;
   journal: Journal;
   wire: Wire;
+  link: Link | undefined;
   stopping: AbortController;
 }
 
@@ -54,6 +73,8 @@ export interface MachineOptions {
   trace: Trace;
   /** None: it has no VPN. */
   conduct: Conduct | undefined;
+  /** Hears of limits of users and of orders; none: the agent knows nothing of either. */
+  ends: Ends | undefined;
   /** The agent said that this is applied. */
   onClaim: (machine: Machine) => void;
 }
@@ -66,6 +87,8 @@ export class Machine implements Owner {
   readonly #options: MachineOptions;
   #agent: Agent | undefined;
   #isOff = false;
+  /** The last order that it carried out, for a conduct. */
+  #lastOrder: EndOrder | undefined;
   /**
    * The position that its agent claimed last to have applied, as far as its disk cannot have lost
    * it.
@@ -77,7 +100,7 @@ export class Machine implements Owner {
   heard_at = 0;
 
   constructor(options: MachineOptions) {
-    const { joined, rules, scheduler, random, trace, conduct } = options;
+    const { joined, rules, scheduler, random, trace, conduct, ends } = options;
     this.#options = options;
     this.joined = joined;
     this.name = joined.name;
@@ -93,11 +116,18 @@ export class Machine implements Owner {
       rules,
       conduct,
       random: random.fork(),
+      onExcess: (of, reason) => ends?.onExcess(this, of, reason),
     });
   }
 
   get isRunning(): boolean {
     return this.#agent !== undefined;
+  }
+  /** Whether its agent and engine run and follow the control plane over a sound line. */
+  get isWell(): boolean {
+    const isFollowing = this.#agent?.link?.status().state === 'following';
+    const isHeard = this.#options.scheduler.now() - this.heard_at <= longestSilenceSeconds;
+    return isFollowing && isHeard && this.engine.isUp && this.line.isWell;
   }
 
   get #policyDir(): string {
@@ -123,6 +153,7 @@ export class Machine implements Owner {
       isAlive: true,
       store,
       journal,
+      link: undefined,
       stopping: new AbortController(),
       wire: new Wire({
         line: this.line,
@@ -143,8 +174,16 @@ export class Machine implements Owner {
     const control = agent.wire;
     const engine = this.#engineOf(agent);
     const watches = new Watches({ ...this.#watched(control), clock, log });
+    const { orders, holdings } = this.#ends(agent, clock);
+    const link = new Link({
+      ...{ store, engine, control, clock, log, onRecord: (record) => watches.note(record) },
+      ...(orders && { onOrder: (id, order) => void orders.note(id, order) }),
+      onFollowing: () => holdings?.retry(),
+    });
+    agent.link = link;
     const parts = [
-      new Link({ store, engine, control, clock, log, onRecord: (record) => watches.note(record) }),
+      link,
+      ...(holdings ? [holdings] : []),
       watches,
       new Meter({ engine, journal, clock, log, poll_seconds }),
       new Sender({ journal, control, clock, log, report_seconds: 3 }),
@@ -171,6 +210,52 @@ export class Machine implements Owner {
           return control.reportConnections(watch, said, held);
         },
       },
+    };
+  }
+
+  /** The parts of the agent that end connections by limits of users and by orders. */
+  #ends(agent: Agent, clock: Clock): { orders?: EndOrders; holdings?: HoldingsReporter } {
+    const { ends, conduct } = this.#options;
+    if (!ends) return {};
+    const end = async (order: EndOrder) => {
+      if (!agent.isAlive) throw new Error('the agent was killed');
+      this.#lastOrder = order;
+      const done = ends.onEnd(this, order);
+      const ended = await this.engine.end(order);
+      done();
+      return ended;
+    };
+    if (conduct === 'repeats-orders' && this.#lastOrder) void end(this.#lastOrder).catch(() => {});
+    /** Whether the control plane answered: a refusal of its own is an answer. */
+    const noted = async <T>(answer: Promise<T>): Promise<T> => {
+      try {
+        const answered = await answer;
+        ends.onAnswer(this, true);
+        return answered;
+      } catch (error) {
+        ends.onAnswer(this, (error as ControlError).isOurs === true);
+        throw error;
+      }
+    };
+    const control: OrderReports & HoldingReports = {
+      takeOrder: (order) => noted(agent.wire.takeOrder(order)),
+      reportEnded: (order, ended) => noted(agent.wire.reportEnded(order, ended)),
+      reportHoldings: (whole, holdings) =>
+        noted(agent.wire.reportHoldings(whole, conduct === 'hides-holdings' ? [] : holdings)),
+    };
+    const shared = new Map<string, Elsewhere>();
+    const share = (elsewhere: readonly Elsewhere[]) => {
+      if (!agent.isAlive) return;
+      if (conduct !== 'endless-lease') return this.engine.share(elsewhere);
+      for (const held of elsewhere) shared.set(keyOf(held), held);
+      this.engine.share([...shared.values()]);
+    };
+    const held = () => this.engine.held();
+    return {
+      orders: new EndOrders({ engine: { end }, control, clock, log }),
+      holdings: new HoldingsReporter({
+        ...{ engine: { held, share }, control, clock, log },
+      }),
     };
   }
 

@@ -8,6 +8,7 @@ import { EventReader, type ServerEvent } from '../../agent/src/link/events.ts';
 import type { NodeRecord, Position } from '../../agent/src/policy/records.ts';
 import type { Batch } from '../../agent/src/usage/journal_state.ts';
 import type { UsageAnswer } from '../../agent/src/usage/sender.ts';
+import type { Elsewhere, Holding } from '../../agent/src/user_counts.ts';
 import { ApiError } from '../../server/src/errors.ts';
 import type { Random } from '../../server/test/random.ts';
 import type { Owner, Scheduler, Trace } from './scheduler.ts';
@@ -25,6 +26,9 @@ export interface Door {
     largest: LargestGroups,
     held: readonly OpenConnection[],
   ): Promise<void>;
+  reportHoldings(token: string, whole: boolean, holdings: Holding[]): Promise<Elsewhere[]>;
+  takeOrder(token: string, order: number): Promise<void>;
+  reportEnded(token: string, order: number, ended: number): Promise<void>;
 }
 
 /** As long as the HTTP client waits for an answer, and for more of one. */
@@ -33,6 +37,7 @@ const silenceSeconds = 40;
 /** How long the control plane may believe in a connection that is none any more. */
 const halfOpen_seconds = 60;
 const mostLineBytes = 2 ** 20;
+const usualSlowestSeconds = 0.05;
 
 export interface LineOptions {
   owner: Owner;
@@ -50,7 +55,7 @@ export class Line {
   /** Of a hundred. */
   requestsLost = 0;
   answersLost = 0;
-  slowest_seconds = 0.05;
+  slowest_seconds = usualSlowestSeconds;
   readonly #connections = new Set<Connection>();
   /** Requests that the agent sends while it is not certain that it lives on. */
   #held: Array<() => void> | undefined;
@@ -67,7 +72,12 @@ export class Line {
     this.isCut = false;
     this.requestsLost = 0;
     this.answersLost = 0;
-    this.slowest_seconds = 0.05;
+    this.slowest_seconds = usualSlowestSeconds;
+  }
+
+  get isWell(): boolean {
+    const isSlow = this.slowest_seconds > usualSlowestSeconds;
+    return !this.isCut && this.requestsLost + this.answersLost === 0 && !isSlow;
   }
 
   /** Brings a request to the control plane, perhaps. */
@@ -368,6 +378,22 @@ export class Wire implements ControlPlane {
     return this.#ask(`connections ${watch}`, () =>
       door.reportConnections(token, watch, largest, held),
     );
+  }
+
+  reportHoldings(whole: boolean, holdings: Holding[]): Promise<Elsewhere[]> {
+    const { door, token } = this.#options;
+    const what = `holdings ${holdings.length}`;
+    return this.#ask(what, () => door.reportHoldings(token, whole, holdings));
+  }
+
+  takeOrder(order: number): Promise<void> {
+    const { door, token } = this.#options;
+    return this.#ask(`take ${order}`, () => door.takeOrder(token, order));
+  }
+
+  reportEnded(order: number, ended: number): Promise<void> {
+    const { door, token } = this.#options;
+    return this.#ask(`ended ${order} ${ended}`, () => door.reportEnded(token, order, ended));
   }
 
   reportHealth(): Promise<never> {

@@ -3,16 +3,20 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Decision, ProxyRequest, Rules } from '../../agent/src/policy/decision.ts';
+import type { Reason } from '../../agent/src/policy/denials.ts';
+import type { EndOrder } from '../../agent/src/policy/records.ts';
 import { requireAccountNamed } from '../../server/src/accounts/accounts.ts';
 import { ApiError } from '../../server/src/errors.ts';
 import { createProxyToken, requireUserNamed } from '../../server/src/users/users.ts';
 import { Random } from '../../server/test/random.ts';
 import { accounts, type Beginning, Center, type Joined, users } from './center.ts';
-import { drawChange, hostnames, sources } from './changes.ts';
+import { allowAll, type Change, drawChange, drawLimits, hostnames, sources } from './changes.ts';
 import { type Asked, isLogin } from './engine.ts';
+import { Limits } from './limits.ts';
 import { drawLogin } from './logins.ts';
 import { Looks } from './looks.ts';
-import { Machine } from './machine.ts';
+import { type Ends, Machine } from './machine.ts';
+import { Orders } from './orders.ts';
 import { Scheduler, settled, Trace } from './scheduler.ts';
 import { saidOf, Truth } from './truth.ts';
 import type { Conduct } from './vpn.ts';
@@ -29,6 +33,9 @@ const destinations = new Map(hostnames.map((hostname) => [hostname, { hostname }
 /** Normal and override ports of both schemes, and those of an exit that comes and goes. */
 const ports = [10_001, 10_501, 10_501, 20_001, 20_501, 10_009, 10_509];
 
+/** Two of them are of one network. */
+const crowdedSources = ['192.0.2.1', '192.0.2.2', '192.0.2.3', '2001:db8::1', '2001:db8::2'];
+
 /** More than the longest delay after failures, and a silence before. */
 const healingSeconds = 200;
 
@@ -39,7 +46,7 @@ export interface Outcome {
   counts: Map<string, number>;
 }
 
-export class Simulation {
+export class Simulation implements Ends {
   readonly #dir: string;
   readonly #random: Random;
   readonly #scheduler = new Scheduler();
@@ -55,6 +62,12 @@ export class Simulation {
    */
   readonly #conduct: Conduct | undefined;
   readonly #looks: Looks | undefined;
+  /** In every second of those lives users have limits, and people order ends of connections. */
+  readonly #limits: Limits | undefined;
+  readonly #orders: Orders | undefined;
+  /** Until then nothing goes wrong: what is documented for quiet times can be judged. */
+  #calm_until = 0;
+  #isSiege = false;
   readonly #watch: Watch;
   #isOver = false;
   /** The part of an action that takes longer than its call. */
@@ -67,9 +80,12 @@ export class Simulation {
     rmSync(dir, { recursive: true, force: true });
     mkdirSync(dir, { recursive: true });
     this.#center = new Center(beginning, dir, this.#scheduler, this.trace);
-    this.#life_seconds = this.#random.between(8, 45);
+    const hasLimits = this.#conduct !== undefined && seed % 10 === 5;
+    this.#life_seconds = hasLimits ? this.#random.between(120, 250) : this.#random.between(8, 45);
     const poll_seconds = this.#random.one([1, 2, 5]);
-    this.#machines = beginning.nodes.map((joined) => this.#machine(joined, poll_seconds));
+    this.#machines = beginning.nodes.map((joined) =>
+      this.#machine(joined, poll_seconds, hasLimits),
+    );
     this.#watch = new Watch({
       center: this.#center,
       truth: this.#truth,
@@ -79,13 +95,17 @@ export class Simulation {
       staleness_seconds: stalenessSeconds,
     });
     if (!this.#conduct) return;
-    this.#looks = new Looks({
-      ...{ center: this.#center, machines: this.#machines, scheduler: this.#scheduler },
-      ...{ random: this.#random.fork(), trace: this.trace },
-    });
+    const shared = { center: this.#center, machines: this.#machines, scheduler: this.#scheduler };
+    const { trace } = this;
+    this.#looks = new Looks({ ...shared, random: this.#random.fork(), trace });
+    if (!hasLimits) return;
+    const limits = new Limits({ ...shared, trace });
+    this.#limits = limits;
+    const isSettled = () => limits.isSettled;
+    this.#orders = new Orders({ ...shared, random: this.#random.fork(), trace, isSettled });
   }
 
-  #machine(joined: Joined, poll_seconds: number): Machine {
+  #machine(joined: Joined, poll_seconds: number, hasLimits: boolean): Machine {
     return new Machine({
       joined,
       dir: join(this.#dir, joined.name),
@@ -96,8 +116,30 @@ export class Simulation {
       random: this.#random.fork(),
       trace: this.trace,
       conduct: this.#conduct,
+      ends: hasLimits ? this : undefined,
       onClaim: (machine) => this.#watch.noteClaim(machine),
     });
+  }
+
+  onExcess(machine: Machine, of: { account: number; user: number }, reason: Reason): void {
+    this.#judged(() => this.#limits?.noteRefused(machine, of, reason));
+  }
+  onAnswer(machine: Machine, isAnswered: boolean): void {
+    this.#limits?.noteAnswer(machine, isAnswered);
+  }
+  onEnd(machine: Machine, order: EndOrder): () => void {
+    const done = this.#judged(() => this.#orders?.noteEnd(machine, order));
+    return () => this.#judged(() => done?.());
+  }
+
+  /** The agent catches what its parts throw. */
+  #judged<T>(judge: () => T): T {
+    try {
+      return judge();
+    } catch (error) {
+      this.#scheduler.fault ??= error as Error;
+      throw error;
+    }
   }
 
   /** Errors: a Violation, or whatever else went wrong. */
@@ -114,10 +156,11 @@ export class Simulation {
       this.#every(1, () => {
         for (const { engine } of this.#machines) engine.sweep();
       });
-      this.#every(7, () => this.#center.runJobs());
+      this.#every(7, () => this.#center.runJobs(this.#limits !== undefined));
       this.#every(15, () => this.#center.beat());
       const looks = this.#looks;
       if (looks) this.#every(1.7, () => this.#do(() => looks.look()));
+      if (this.#limits) await this.#beginLimits();
       this.#act();
       const end = this.#scheduler.time + this.#life_seconds;
       while (this.#scheduler.time < end) await this.#step();
@@ -127,6 +170,10 @@ export class Simulation {
       await this.#close();
       Math.random = random;
     }
+  }
+
+  get #isCalm(): boolean {
+    return this.#scheduler.time < this.#calm_until;
   }
 
   async #close(): Promise<void> {
@@ -144,7 +191,8 @@ export class Simulation {
   async #step(): Promise<void> {
     const { run, owner, isShared } = this.#scheduler.next();
     const machine = owner as Machine | undefined;
-    if (!this.#isOver && machine?.isRunning && this.#random.between(0, 149) === 0) {
+    const mayDie = !this.#isOver && !this.#isCalm;
+    if (mayDie && machine?.isRunning && this.#random.between(0, 149) === 0) {
       await machine.dieDuring(run);
       this.#later(1, 20, () => machine.start());
     } else {
@@ -186,6 +234,7 @@ export class Simulation {
       if (roll < 38) this.#changes();
       else if (roll < 72) this.#traffic();
       else if (roll < 75) this.#issue();
+      else if (this.#isCalm || (this.#isSiege && this.#random.between(0, 3) > 0)) this.#crowd();
       else if (roll < 91) this.#disturb();
       else this.#crash();
       this.#act();
@@ -194,6 +243,7 @@ export class Simulation {
 
   /** Some at once, so that a node that is behind meets records that are ahead of each other. */
   #changes(): void {
+    if ((this.#isCalm || this.#isSiege) && this.#random.between(0, 4) > 0) return;
     for (let count = this.#random.between(1, 3); count > 0; count -= 1) {
       const seconds = 0.3 * this.#random.next();
       this.#scheduler.after(seconds, () => this.#change(), undefined, true);
@@ -202,7 +252,12 @@ export class Simulation {
 
   #change(): void {
     if (this.#isOver) return;
-    const { name, run } = drawChange(this.#random);
+    const random = this.#random;
+    const isOfLimits = this.#limits && random.between(0, this.#isCalm ? 20 : 5) === 0;
+    this.#commit(isOfLimits ? drawLimits(random, false) : drawChange(random));
+  }
+
+  #commit({ name, run }: Change): void {
     if (!this.#center.isUp) return;
     this.#do(async () => {
       try {
@@ -257,8 +312,13 @@ export class Simulation {
         else this.#request(machine);
       }
       for (const connection of [...machine.engine.exchanges.keys()]) {
-        machine.engine.transfer(connection, random.between(0, 5000), random.between(0, 50_000));
-        if (random.between(0, 4) === 0) machine.engine.finish(connection);
+        const maxUp = this.#limits ? 500 : 5000;
+        machine.engine.transfer(
+          connection,
+          random.between(0, maxUp),
+          random.between(0, 10 * maxUp),
+        );
+        if (random.between(0, this.#limits ? 40 : 4) === 0) machine.engine.finish(connection);
       }
     }
   }
@@ -276,8 +336,77 @@ export class Simulation {
       .filter(([, { asked: request }]) => !isLogin(request))
       .map(([connection]) => connection);
     const again = open.length > 0 && random.between(0, 3) === 0 ? random.one(open) : undefined;
+    this.#open(machine, request, again);
+  }
+
+  #open(machine: Machine, request: ProxyRequest, again: string | undefined): void {
     const verdict = this.#ask(machine, request);
-    if (verdict) machine.engine.open(request, verdict, again);
+    if (!verdict) return;
+    const before = machine.engine.exchanges.size;
+    machine.engine.open(request, verdict, again);
+    const isAdmitted = machine.engine.exchanges.size > before;
+    if (!isAdmitted || verdict.verdict !== 'allow' || verdict.authority.by === 'probe') return;
+    this.#limits?.noteAdmitted(machine, verdict.authority);
+  }
+
+  /** Users with limits, and tokens by which they use them. */
+  async #beginLimits(): Promise<void> {
+    const orders = this.#orders;
+    this.#every(0.25, () => this.#limits?.look());
+    this.#every(3, () => {
+      const isRare = (this.#isCalm || this.#isSiege) && this.#random.between(0, 3) > 0;
+      if (!this.#isOver && !isRare) this.#do(() => orders?.order() ?? Promise.resolve());
+    });
+    this.#every(1.3, () => this.#crowd());
+    for (let count = 8; count > 0; count -= 1) {
+      this.#commit(drawLimits(this.#random, true));
+      this.#issue();
+    }
+    await this.#doing;
+    this.#weather();
+  }
+
+  /** Calm and storm take turns, or calm and a siege: some machines are cut off for long. */
+  #weather(): void {
+    const random = this.#random;
+    this.#isSiege = random.between(0, 1) === 0;
+    if (this.#isSiege) {
+      this.trace.note('siege');
+      for (const { line } of this.#machines) line.isCut = random.between(0, 2) === 0;
+    }
+    const stormSeconds = this.#isSiege ? random.between(70, 110) : random.between(10, 40);
+    this.#scheduler.after(stormSeconds, () => {
+      if (this.#isOver) return;
+      this.trace.note('calm');
+      this.#isSiege = false;
+      const calmSeconds = random.between(50, 90);
+      this.#calm_until = this.#scheduler.time + calmSeconds;
+      // Agents that go on may wait for half a minute before they try again.
+      const isFresh = random.between(0, 1) === 0;
+      this.#do(async () => {
+        if (isFresh) for (const machine of this.#machines) await machine.stop();
+        await this.#repair();
+        await this.#center.write(allowAll);
+      });
+      for (let count = 8; count > 0; count -= 1) this.#issue();
+      // Otherwise agents wait for connections that are dead, until the silence is too long.
+      for (const { line } of this.#machines) line.reset();
+      this.#scheduler.after(calmSeconds, () => this.#weather());
+    });
+  }
+
+  /** One user connects from several places, at several servers. */
+  #crowd(): void {
+    if (this.#isOver || this.#tokens.length === 0) return;
+    const random = this.#random;
+    const credentials = random.one(this.#tokens);
+    const cut = this.#machines.filter(({ line }) => line.isCut);
+    const isAtCut = this.#isSiege && cut.length > 0 && random.between(0, 1) === 0;
+    for (let count = random.between(1, 4); count > 0; count -= 1) {
+      const port = random.one([10_001, 20_001]);
+      const request = requestOf({ source: random.one(crowdedSources), port, credentials });
+      this.#open(random.one(isAtCut ? cut : this.#machines), request, undefined);
+    }
   }
 
   #login(machine: Machine): void {
@@ -287,7 +416,8 @@ export class Simulation {
     if (!verdict) return;
     this.trace.note(`login-${verdict.verdict}`);
     this.#check(machine, drawn.attempt, verdict);
-    machine.engine.login(drawn.attempt, verdict);
+    const source = this.#limits ? this.#random.one(crowdedSources) : '192.0.2.1';
+    machine.engine.login(drawn.attempt, verdict, source);
   }
 
   #ask(machine: Machine, partial: Partial<ProxyRequest>): Decision | undefined {
@@ -384,10 +514,19 @@ export class Simulation {
       if (isRestored) {
         this.trace.note('restore');
         await this.#center.restore();
+        this.#limits?.noteRestored();
       }
       this.trace.note('center-start');
       await this.#center.open();
     });
+  }
+
+  async #repair(): Promise<void> {
+    if (!this.#center.isUp) await this.#center.open();
+    for (const machine of this.#machines) {
+      machine.line.heal();
+      await machine.powerOn();
+    }
   }
 
   // ---- The end ------------------------------------------------------------------------------
@@ -396,21 +535,14 @@ export class Simulation {
   async #heal(): Promise<void> {
     this.#isOver = true;
     this.trace.note('healing');
-    const heal = async () => {
-      if (!this.#center.isUp) await this.#center.open();
-      for (const machine of this.#machines) {
-        machine.line.heal();
-        await machine.powerOn();
-      }
-    };
-    await heal();
+    await this.#repair();
     const until = this.#scheduler.time + healingSeconds;
     let looksAt = this.#scheduler.time + 5;
     for (let fault: string | undefined = 'it did not begin'; fault; ) {
       if (this.#scheduler.time > until) throw new Violation(`after the healing: ${fault}`);
       while (this.#scheduler.time < looksAt) await this.#step();
       // An event that was planned before may have come in between.
-      await heal();
+      await this.#repair();
       looksAt += 4;
       fault = (await this.#watch.unhealed()) ?? (await this.#looks?.missing());
     }

@@ -1,7 +1,12 @@
 // The control plane's tables, read the plain way and at one moment: the records that each server is
 // to get.
 import { DatabaseSync } from 'node:sqlite';
-import type { NodeRecord, Position, ServerValue } from '../../agent/src/policy/records.ts';
+import type {
+  NodeRecord,
+  Position,
+  ServerValue,
+  UserLimits,
+} from '../../agent/src/policy/records.ts';
 import type { Secrets } from '../../server/src/keys/secrets.ts';
 
 type Numbers<K extends string> = Record<K, number>;
@@ -25,7 +30,13 @@ interface Rows {
     }
   >;
   users: Array<
-    Numbers<'account_id' | 'id' | 'active' | 'proxy' | 'token_version'> & { name: string }
+    Numbers<'account_id' | 'id' | 'active' | 'proxy' | 'token_version' | 'over_limit'> & {
+      name: string;
+      on_limit: string;
+      address_seconds: number;
+      services: string | null;
+      server_ids: string | null;
+    } & Record<'limit_bytes' | 'max_connections' | 'max_addresses' | 'active_until', number | null>
   >;
   authlist: Array<Numbers<'account_id' | 'id' | 'user_id' | 'expiry'> & { ip: string }>;
   overrides: Array<
@@ -159,10 +170,12 @@ function* accountsOf(server_id: number, rows: Rows): Generator<NodeRecord> {
         port_scheme: contract.port_scheme,
       },
     };
-    for (const { account_id, id, name, active, proxy, token_version } of rows.users) {
+    for (const user of rows.users) {
+      const { account_id, id, name, active, proxy, token_version } = user;
       if (account_id !== account) continue;
       const value = { name, active: active === 1, proxy: proxy === 1, token_version };
-      yield { kind: 'user', account, id, value };
+      const limits = limitsOf(user, server_id);
+      yield { kind: 'user', account, id, value: limits ? { ...value, limits } : value };
     }
     for (const { account_id, id, ip, user_id: user, expiry } of rows.authlist) {
       if (account_id === account)
@@ -173,4 +186,21 @@ function* accountsOf(server_id: number, rows: Rows): Generator<NodeRecord> {
       yield { kind: 'override', account, id, value: { hostname, ip, expiry } };
     }
   }
+}
+
+/** The limits that a server's nodes are to enforce; undefined: the user has none. */
+function limitsOf(user: Rows['users'][number], server_id: number): UserLimits | undefined {
+  const { max_connections: connections, max_addresses: addresses, active_until: until } = user;
+  const { limit_bytes, address_seconds, services, server_ids, over_limit, on_limit } = user;
+  const all = [connections, addresses, until, limit_bytes, services, server_ids];
+  if (all.every((limit) => limit === null)) return undefined;
+  const isHere = server_ids === null || JSON.parse(server_ids).includes(server_id);
+  return {
+    ...(connections !== null && { connections }),
+    ...(addresses !== null && { addresses, address_seconds }),
+    ...(until !== null && { until }),
+    ...(services !== null && { services: JSON.parse(services) }),
+    ...(!isHere && { not_here: true }),
+    ...(over_limit === 1 && on_limit === 'refuse' && { over: true }),
+  };
 }

@@ -3,18 +3,29 @@
 
 import type { Poll, Stored } from '../../agent/src/engine.ts';
 import type { Allowed, Rules } from '../../agent/src/policy/decision.ts';
+import type { Reason } from '../../agent/src/policy/denials.ts';
 import type { Policy } from '../../agent/src/policy/policy.ts';
+import type { EndOrder } from '../../agent/src/policy/records.ts';
+import type { UserCounts } from '../../agent/src/user_counts.ts';
 import { rangeOf } from '../../agent/src/vpn/pool.ts';
 import { type Tunnel, VpnSessions } from '../../agent/src/vpn/sessions.ts';
 import { FakeKernel } from '../../agent/test/fake_kernel.ts';
 import type { Attempt } from '../../agent/test/oracle.ts';
 import { parseNetworks } from '../../kit/src/address.ts';
+import type { VpnService } from '../../kit/src/vpn_password.ts';
 import type { Random } from '../../server/test/random.ts';
 import type { Exchange } from './engine.ts';
 import type { Owner, Scheduler, Trace } from './scheduler.ts';
 
 /** Those with a fault show that the simulation finds it. */
-export type Conduct = 'sound' | 'keeps-tunnels' | 'tells-again' | 'repeats-answers';
+export type Conduct =
+  | 'sound'
+  | 'keeps-tunnels'
+  | 'tells-again'
+  | 'repeats-answers'
+  | 'hides-holdings'
+  | 'endless-lease'
+  | 'repeats-orders';
 
 export interface VpnOptions {
   owner: Owner;
@@ -23,10 +34,12 @@ export interface VpnOptions {
   random: Random;
   trace: Trace;
   conduct: Conduct;
+  onExcess: (of: { account: number; user: number }, reason: Reason) => void;
 }
 
 interface Session extends Exchange {
-  address: string;
+  /** Its address in the tunnel. */
+  inside: string;
 }
 
 const slowestSeconds = 0.1;
@@ -56,8 +69,8 @@ export class SimulatedVpn {
 
   /** The sessions that the kernel lets pass. */
   get open(): Array<[connection: string, Session]> {
-    return [...this.#all].filter(([connection, { address }]) => {
-      const session = this.#kernel.kept.get(address);
+    return [...this.#all].filter(([connection, { inside }]) => {
+      const session = this.#kernel.kept.get(inside);
       return session?.is_open && session.note.startsWith(connection);
     });
   }
@@ -65,12 +78,12 @@ export class SimulatedVpn {
   // ---- What the engine does -----------------------------------------------------------------
 
   /** Begins to take over what the kernel has of an engine before. */
-  start(policy: () => Policy): void {
+  start(policy: () => Policy, users: UserCounts): void {
     const { rules, scheduler, owner } = this.#options;
     const kernel = this.#kernel;
     kernel.pause = () => this.#pass();
     const clock = scheduler.clockOf(owner, () => true);
-    const sessions = new VpnSessions({ pool, kernel, rules, policy, clock });
+    const sessions = new VpnSessions({ pool, kernel, rules, policy, clock, users });
     const takeOver = async () => {
       await kernel.apply();
       await sessions.recover();
@@ -104,7 +117,13 @@ export class SimulatedVpn {
     if (this.#options.conduct === 'keeps-tunnels') return;
     for (const { reason } of (await sessions?.closeRevoked(accounts)) ?? []) {
       this.#options.trace.note('tunnel-ended', reason);
+      if (reason.startsWith('too_many')) this.#options.trace.count('limit-ended');
     }
+  }
+
+  /** Ends the sessions that an order names; returns how many. Errors: the engine died. */
+  async end(order: EndOrder): Promise<number> {
+    return (await (await this.#takingOver)?.end(order)) ?? 0;
   }
 
   /** As each second: time ends sessions, and tunnels without one are ended. */
@@ -147,31 +166,44 @@ export class SimulatedVpn {
   // ---- What clients do ----------------------------------------------------------------------
 
   /** One whose login was allowed builds a tunnel, when it has an address. */
-  async login(request: Attempt, allowed: Allowed): Promise<void> {
+  async login(request: Attempt, allowed: Allowed, source: string): Promise<void> {
     if (!this.#hasReported) return;
     // An engine that dies answers nothing.
-    const outcome = await this.#sessions?.open(allowed).catch(() => undefined);
-    if (typeof outcome === 'string') this.#options.trace.note('login-overtaken', outcome);
+    const { service, exit_ip } = request;
+    const outcome = await this.#sessions
+      ?.open(allowed, undefined, undefined, service, source)
+      .catch(() => undefined);
+    if (typeof outcome === 'string') this.#noteRefused(allowed, outcome);
     if (typeof outcome !== 'object') return;
-    const { address, connection, authority } = outcome;
+    const { address: inside, connection, authority } = outcome;
     const { account, user } = authority;
-    const none = { up: 0, down: 0 };
-    this.#all.set(connection, { asked: request, address, account, user, ...none, reported: none });
-    this.#tunnels.set(address, { ike: connection });
+    const { time } = this.#options.scheduler;
+    const names = { service: service as VpnService, address: source, exit_ip };
+    const bytes = { up: 0, down: 0, reported: { up: 0, down: 0 } };
+    this.#all.set(connection, {
+      ...{ asked: request, ...names, account, user, inside, since: time, moved_at: time, ...bytes },
+    });
+    this.#tunnels.set(inside, { ike: connection, ends: names });
+  }
+
+  #noteRefused({ authority }: Allowed, reason: Reason): void {
+    this.#options.trace.note('login-overtaken', reason);
+    if (authority.by !== 'probe') this.#options.onExcess(authority, reason);
   }
 
   /** Whether it passes. */
   transfer(connection: string, up: number, down: number): Session | undefined {
     const session = this.#all.get(connection);
-    if (!session || !this.#kernel.transfer(session.address, up, down)) return undefined;
+    if (!session || !this.#kernel.transfer(session.inside, up, down)) return undefined;
     session.up += up;
     session.down += down;
+    session.moved_at = this.#options.scheduler.time;
     return session;
   }
 
   leave(connection: string): void {
-    const { address = '' } = this.#all.get(connection) ?? {};
-    this.#tunnels.delete(address);
+    const { inside = '' } = this.#all.get(connection) ?? {};
+    this.#tunnels.delete(inside);
   }
 
   /** The time that a command of the kernel takes. */
