@@ -12,6 +12,7 @@ import type { Identity } from '../agent/src/identity.ts';
 import { HttpControl, type StreamEvent } from '../agent/src/link/control.ts';
 import { EndOrders } from '../agent/src/link/end_orders.ts';
 import { answerOf, questionOf } from '../agent/src/link/questions.ts';
+import { RefusalReporter } from '../agent/src/link/refusal_reporter.ts';
 import { Watches } from '../agent/src/link/watches.ts';
 import { decide } from '../agent/src/policy/decide.ts';
 import type { Rules } from '../agent/src/policy/decision.ts';
@@ -60,6 +61,7 @@ export class SimulatedNode {
   readonly #traffic: Traffic;
   readonly #watches: Watches;
   readonly #endOrders: EndOrders;
+  readonly #refusals: RefusalReporter;
   readonly #rules: Rules;
   #policy = new Policy();
   #applied: Position | undefined;
@@ -97,9 +99,11 @@ export class SimulatedNode {
     const engine = {
       connections: () => this.#traffic.open(),
       end: async (order: EndOrder) => this.#traffic.end(order),
+      takeRefusals: () => this.#traffic.takeRefusals(),
     };
     this.#watches = new Watches({ engine, ...parts });
     this.#endOrders = new EndOrders({ engine, ...parts });
+    this.#refusals = new RefusalReporter({ engine, ...parts });
     this.#rules = {
       ...{ node, connect_ports: everyPort, http_ports: everyPort, allowed: [] },
       staleness_seconds: 86_400,
@@ -222,6 +226,7 @@ export class SimulatedNode {
     this.#applyDue();
     this.#traffic.pass(reportSeconds, this.#options.rate(), this.#policy, this.#rules, now());
     await this.#reportUsage();
+    await this.#refusals.report();
     if (now() < this.#health_due) return;
     await this.#reportHealth();
     await isDone(this.#control.reportRejections(this.#boot, this.#traffic.rejected));

@@ -6,10 +6,12 @@ import type { OpenConnection } from '../agent/src/engine.ts';
 import type { Rejections } from '../agent/src/link/rejection_reporter.ts';
 import { isDrained } from '../agent/src/policy/decide.ts';
 import type { Rules } from '../agent/src/policy/decision.ts';
+import type { Reason } from '../agent/src/policy/denials.ts';
 import { faultOf } from '../agent/src/policy/identify.ts';
 import type { LastUsed } from '../agent/src/policy/last_used.ts';
 import type { Account, Policy } from '../agent/src/policy/policy.ts';
 import type { EndOrder } from '../agent/src/policy/records.ts';
+import type { Refusal } from '../agent/src/policy/refusals.ts';
 import type { UsageRow } from '../agent/src/usage/journal_state.ts';
 import { rejectedAt, upShare } from './life.ts';
 
@@ -35,6 +37,9 @@ export class Traffic {
   readonly #rows = new Map<string, UsageRow>();
   /** By account and entry of the authlist. */
   readonly #uses = new Map<string, LastUsed>();
+
+  /** Rejections as nodes report them, not taken yet. */
+  readonly #refusals: Refusal[] = [];
 
   /** Since it began. */
   readonly rejected: Rejections = {};
@@ -71,6 +76,7 @@ export class Traffic {
     for (const session of this.#sessions) this.#move(session, seconds, now);
     for (const [reason, count] of rejectedAt(this.#random, seconds, this.connections)) {
       this.rejected[reason] = (this.rejected[reason] ?? 0) + count;
+      this.#refusals.push(this.#refusalOf(reason, count, policy, now));
     }
   }
 
@@ -87,6 +93,10 @@ export class Traffic {
     const rows = Array.from(this.#rows.values());
     this.#rows.clear();
     return rows;
+  }
+
+  takeRefusals(): Refusal[] {
+    return this.#refusals.splice(0);
   }
 
   takeUses(): LastUsed[] {
@@ -123,6 +133,15 @@ export class Traffic {
     });
   }
 
+  /** With a user, where the credentials name one. */
+  #refusalOf(reason: Reason, count: number, policy: Policy, now: number): Refusal {
+    const users = namesUser.has(reason) ? Array.from(policy.accounts.values(), proxyUsersOf) : [];
+    const all = users.flat();
+    const who = all[Math.floor(this.#random() * all.length)];
+    const source = `203.0.113.${1 + Math.floor(this.#random() * 200)}`;
+    return { at: now - (now % 60), reason, source, service: 'proxy', ...who, count };
+  }
+
   #move(session: Session, seconds: number, now: number): void {
     const { account, user, bytes_per_second, seen } = session;
     const bytes = Math.round(bytes_per_second * seconds * (0.5 + this.#random()));
@@ -139,6 +158,14 @@ export class Traffic {
     });
   }
 }
+
+/** The reasons of a genuine token. */
+const namesUser: ReadonlySet<Reason> = new Set(['expired_token', 'destination_refused']);
+
+const proxyUsersOf = ({ id: account, users }: Account) =>
+  Array.from(users.values())
+    .filter(({ active, proxy }) => active && proxy)
+    .map(({ id: user }) => ({ account, user }));
 
 /** Whether the node lets a user in, for all that the contract and the user's limits say. */
 function isOpen(account: Account | undefined, user_id: number, now: number): boolean {

@@ -33,7 +33,7 @@ export const personOptions = {
 } as const satisfies Record<string, Option>;
 
 /** Shown below the options of each command that signs in. */
-export const personNotes = `You sign in with your password, as in the console, and are signed out again; an API token does not serve.
+export const personNotes = `You sign in with your password, as in the console, and are signed out again; an API token doesn't work here.
 The password is asked for on a terminal, without showing it. It is stored nowhere.`;
 
 type Credentials = OptionValues<typeof personOptions>;

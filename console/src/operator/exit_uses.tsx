@@ -40,7 +40,7 @@ const margins = [
 export function ExitUsesPage() {
   const status = useRead('admin_get_status', {});
   return (
-    <Page note="Ask the nodes that keep a connection log. Each question is in the audit log with its reason; answers are stored nowhere.">
+    <Page note="Ask the nodes that keep a connection log (EXITWARD_AGENT_CONNECTION_LOG). Each question is in the audit log with its reason; answers are stored nowhere.">
       <Card>
         <Loaded of={status} what="what you may do">
           {({ may_find_connections, now }) =>
