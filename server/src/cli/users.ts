@@ -30,6 +30,7 @@ const usage: Column[] = [
   limit,
   ['over', 'over_limit', 'alarm'],
 ];
+const activeUntil: Column = ['active until', 'limits.active_until', 'time'];
 /** A user with limits, and the usage of the running billing period. */
 const wholeRecord: Column[] = [
   ...columns,
@@ -39,7 +40,7 @@ const wholeRecord: Column[] = [
   ['connections at most', 'limits.max_connections'],
   ['addresses at most', 'limits.max_addresses'],
   ['an address counts', 'limits.address_seconds', durationInWords],
-  ['active until', 'limits.active_until', 'time'],
+  activeUntil,
   ['services', 'limits.services', 'list'],
   ['servers', 'limits.servers', 'list'],
 ];
@@ -127,7 +128,7 @@ export const userNoun = nounOf('user', 'users of an account', [
     usage: 'list <account>',
     list: true,
     summary: 'list the users of an account',
-    run: listAt(users, [...columns, ...usage], {
+    run: listAt(users, [...columns, ...usage, activeUntil], {
       of: 'users',
       next: 'exitward user add <account> <name>',
     }),
