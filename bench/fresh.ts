@@ -15,6 +15,16 @@ const url = process.env.EXITWARD_DATABASE_URL ?? `sqlite:${join(folder, 'exitwar
 export const db = await openDatabase(url, { clock: systemClock });
 await migrate(db);
 
+/**
+ * What this process has used, in ms: its CPU time, where SQLite runs. Of PostgreSQL, the time that
+ * passes until it answers.
+ */
+export function costMs(): number {
+  if (db.engine === 'postgres') return performance.now();
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
 export async function close(): Promise<void> {
   await db.close();
   rmSync(folder, { recursive: true, force: true });

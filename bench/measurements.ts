@@ -44,11 +44,12 @@ export const measurements: Measurement[] = [
   },
   { file: 'lists.ts', smoke: sizes('--entries 1500 --people 200 --rounds 1'), onPostgres: true },
   { file: 'servers.ts', smoke: sizes('--servers 50 --changes 100'), onPostgres: true },
+  { file: 'refusals.ts', smoke: sizes('--nodes 4 --rows 500 --rounds 1'), onPostgres: true },
   { file: 'audit_purge.ts', smoke: sizes('--records 2000'), onPostgres: true },
   { file: 'audit_search.ts', smoke: sizes('--records 2000'), onPostgres: true },
   {
     file: 'usage_over_time.ts',
-    smoke: sizes('--accounts 200 --days 3 --rounds 2'),
+    smoke: sizes('--accounts 200 --days 3 --rounds 2 --sums 2000'),
     onPostgres: true,
   },
   { file: 'record_sizes.ts', smoke: sizes('--records 2000'), onPostgres: true },

@@ -1,16 +1,23 @@
 // Usage over time of all accounts: what a request costs in a network of few accounts and in one of
-// many, and what it costs to write usage.
-//   node bench/usage_over_time.ts [--accounts 10000] [--days 30] [--rounds 20]
+// many, and what it costs to write usage, also with a million sums of users and periods.
+//   node bench/usage_over_time.ts [--accounts 10000] [--days 30] [--rounds 20] [--sums 1000000]
 //   node bench/postgres.ts usage_over_time.ts
 import { systemClock } from '../server/src/clock.ts';
-import { largestParts, recordUsage, sumsOverTime } from '../server/src/usage/usage.ts';
+import {
+  bytesOfUsers,
+  largestParts,
+  recordUsage,
+  sumsOverTime,
+} from '../server/src/usage/usage.ts';
 import { dayOf, daySeconds } from '../server/src/values/periods.ts';
 import { sizesFrom } from './flags.ts';
-import { actor, close, db } from './fresh.ts';
+import { actor, close, costMs, db } from './fresh.ts';
 import { report } from './goals.ts';
 import { median } from './load.ts';
 
-const { accounts, days, rounds } = sizesFrom({ accounts: 10_000, days: 30, rounds: 20 });
+const { accounts, days, rounds, sums } = sizesFrom({
+  ...{ accounts: 10_000, days: 30, rounds: 20, sums: 1_000_000 },
+});
 const few = 100;
 const accountsOfReport = 100;
 const to = dayOf(systemClock.now());
@@ -61,4 +68,42 @@ report({
   peer: { name: `${few} accounts`, value: ofFew },
 });
 report({ work: `${db.engine}: usage written, a row`, ours: writing / rows, unit: 'us' });
+
+const usersOfReport = 1000;
+/** Microseconds for a row of a report about the users of one account, and for reading their sums. */
+async function reportOfUsers(): Promise<number> {
+  const users = Array.from({ length: usersOfReport }, (_, at) => at + 1);
+  const common = { account_id: accounts + 1, server_id: 1, hour: to, up: 0, down: 1 };
+  const costs: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const start = costMs();
+    await db.write(actor, async (tx) => {
+      await recordUsage(
+        tx,
+        users.map((user_id) => ({ ...common, user_id })),
+        () => 0,
+      );
+      await bytesOfUsers(tx, common.account_id, 0, users);
+    });
+    costs.push(((costMs() - start) * 1000) / usersOfReport);
+  }
+  return median(costs);
+}
+await reportOfUsers();
+const ofFewSums = await reportOfUsers();
+/** 10,000 users an account, which has them in each period. */
+const sumOf = (at: number) => ({
+  ...{ account_id: accounts + 1 + (at % 10), user_id: 1 + (Math.floor(at / 10) % 10_000) },
+  ...{ period_start: 1 + Math.floor(at / 100_000) * 2_592_000, bytes: 1e9 },
+});
+for (let at = 0; at < sums; at += 2000) {
+  const rows = Array.from({ length: Math.min(2000, sums - at) }, (_, index) => sumOf(at + index));
+  await db.write(actor, (tx) => tx.insertMany('usage_user_periods', rows));
+}
+report({
+  work: `${db.engine}: usage of users written, a row, ${sums} sums of users`,
+  ours: await reportOfUsers(),
+  unit: 'us',
+  peer: { name: 'few sums', value: ofFewSums },
+});
 await close();

@@ -2,7 +2,7 @@
 // each person what names them or comes from their own address.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { maxPast } from '../src/authlist/past_store.ts';
-import { maxRefusals } from '../src/nodes/refusals.ts';
+import { listRefusals, maxRefusals, type RefusalFilter } from '../src/nodes/refusals.ts';
 import { eachDatabase } from './databases.ts';
 import { type Browser, startTestApp, type TestApp } from './harness.ts';
 import type { TestNode } from './node.ts';
@@ -269,6 +269,56 @@ eachDatabase((database) => {
 });
 
 eachDatabase((database) => {
+  test('the pages of a long list follow one another without a gap, of one server as of all', async () => {
+    const t = await startTestApp(await database.url());
+    try {
+      const { db } = t.running.ctx;
+      await t.server('fra1');
+      await t.server('ams1');
+      const fra1 = (await t.operator.get('/servers/fra1')).body.id;
+      const nodes = [await t.node('fra1', 'a'), await t.node('fra1', 'b'), await t.node('ams1')];
+      const rows = Array.from({ length: 45_000 }, (_, at) => ({
+        ...{ id: at + 1, node_id: nodes[(at % 7) % 3]?.id, at: t.now() - 45_000 + at },
+        ...{ account_id: 1, user_id: at % 2, reason: at % 9999 === 1 ? 'drained' : 'bad_token' },
+        ...{ source: '192.0.2.1', service: 'proxy', port: 1, count: 1, network: '' },
+      }));
+      for (let at = 0; at < rows.length; at += 1500) {
+        await t.write((tx) => tx.insertMany('refusals', rows.slice(at, at + 1500) as never));
+      }
+      const walk = async (filter: RefusalFilter, limit: number, maxPages: number) => {
+        const ids: number[] = [];
+        let pages = 0;
+        for (let before: number | undefined, isFirst = true; isFirst || before; isFirst = false) {
+          const page = await listRefusals(db, filter, before, limit);
+          ids.push(...page.refusals.map(({ id }) => id));
+          ({ before } = page);
+          pages += 1;
+          if (pages === maxPages) break;
+        }
+        return { ids, pages };
+      };
+      const idsOf = (met: (row: (typeof rows)[number]) => boolean) =>
+        rows.filter(met).map(({ id }) => id);
+      const isDrained = (row: (typeof rows)[number]) => row.reason === 'drained';
+      for (const filter of [{}, { account_id: 1 }, { source: '192.0.2.1' }]) {
+        const { ids, pages } = await walk({ ...filter, reason: 'drained' }, 100, 10);
+        expect(ids).toEqual(idsOf(isDrained).reverse());
+        // 20,000 rows are looked at for each.
+        expect(pages).toBe(3);
+      }
+      const isOfServer = ({ node_id }: { node_id: number | undefined }) => node_id !== nodes[2]?.id;
+      const ofServer = idsOf(isOfServer).reverse();
+      const dense = await walk({ server_id: fra1 }, 1000, 5);
+      expect(dense.ids).toEqual(ofServer.slice(0, 5000));
+      const sparse = await walk({ server_id: fra1, reason: 'drained' }, 2, 10);
+      expect(sparse.ids).toEqual(idsOf((row) => isDrained(row) && isOfServer(row)).reverse());
+      const ofNode = await walk({ server_id: fra1, node_id: nodes[2]?.id }, 100, 10);
+      expect(ofNode).toEqual({ ids: [], pages: 1 });
+    } finally {
+      await t.stop();
+    }
+  });
+
   test('kept for no time, nothing is stored', async () => {
     const settings = { EXITWARD_REFUSALS_KEPT_SECONDS: '0' };
     const t = await startTestApp(await database.url(), settings);

@@ -108,10 +108,6 @@ export interface Conditions {
   values: Value[];
 }
 
-/** The condition that a refusal is of a server; every node belongs to one. */
-export const isOfServer = (server_id: string) =>
-  `r.node_id in (select id from nodes where server_id = ${server_id})`;
-
 /** The newest below an id, and not below another. */
 export function refusalsBelow(
   db: Reader,
@@ -122,10 +118,12 @@ export function refusalsBelow(
 ): Promise<ListedRefusal[]> {
   const places = [below, from, maxRows].map((_, at) => `$${values.length + at + 1}`);
   const conditions = [...sql, `r.id < ${places[0]}`, `r.id >= ${places[1]}`];
+  // The names are joined to the rows of the page alone.
   return db.all(
-    `select r.*, n.name as node, s.name as server
-     from refusals r join nodes n on n.id = r.node_id join servers s on s.id = n.server_id
-     where ${conditions.join(' and ')} order by r.id desc limit ${places[2]}`,
+    `select r.*, n.name as node, s.name as server from
+       (select * from refusals r where ${conditions.join(' and ')}
+        order by r.id desc limit ${places[2]}) r
+     join nodes n on n.id = r.node_id join servers s on s.id = n.server_id order by r.id desc`,
     [...values, below, from, maxRows],
   );
 }
@@ -133,11 +131,15 @@ export function refusalsBelow(
 /** The last of so many rows below an id; undefined: there are fewer. */
 export async function lastOfSlice(
   db: Reader,
+  { sql, values }: Conditions,
   below: number,
   rows: number,
 ): Promise<{ id: number; at: number } | undefined> {
+  const conditions = [...sql, `r.id < $${values.length + 1}`];
   return db.one(
-    `select id, at from refusals where id < $1 order by id desc limit 1 offset ${rows - 1}`,
-    [below],
+    `select id, at from refusals where id =
+       (select r.id from refusals r where ${conditions.join(' and ')}
+        order by r.id desc limit 1 offset ${rows - 1})`,
+    [...values, below],
   );
 }

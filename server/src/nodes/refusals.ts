@@ -9,7 +9,7 @@ import { served } from './log_store.ts';
 import { forgetTriesOf, guessedFrom, noteRows, purgeNotices } from './refusal_notices.ts';
 import * as store from './refusal_store.ts';
 import { kindOf } from './rejection_reasons.ts';
-import type { NodeRow } from './store.ts';
+import { type NodeRow, nodesOfServer } from './store.ts';
 
 export type Refusal = store.ListedRefusal;
 
@@ -148,7 +148,8 @@ export interface RefusalPage {
   before: number | undefined;
 }
 
-/** How many rows a page looks at when no index narrows it. */
+const noConditions: store.Conditions = { sql: [], values: [] };
+/** How many rows of the network, an account or an address a page looks at; a node has fewer. */
 const walkedRows = 20_000;
 /** Nodes that were cut off report late. */
 const skewSeconds = 86_400;
@@ -161,30 +162,53 @@ export async function listRefusals(
   limit: number,
 ): Promise<RefusalPage> {
   const below = before ?? Number.MAX_SAFE_INTEGER;
-  const { account_id, source, node_id, server_id, since } = filter;
-  const isNarrow = [account_id, source, node_id, server_id].some((value) => value !== undefined);
-  const last = isNarrow ? undefined : await store.lastOfSlice(db, below, walkedRows);
-  const conditions = conditionsOf(filter);
-  const rows = await store.refusalsBelow(db, conditions, below, last?.id ?? 0, limit + 1);
+  const { server_id, node_id } = filter;
+  if (server_id === undefined) return pageBelow(db, filter, below, limit);
+  // Each node has an index in the order of the page, all of them together have none.
+  const nodes = (await nodesOfServer(db, server_id)).filter(({ id }) => (node_id ?? id) === id);
+  const pages = await Promise.all(
+    nodes.map(({ id }) => pageBelow(db, { ...filter, node_id: id }, below, limit)),
+  );
+  // As far as every page reaches.
+  const end = Math.max(0, ...pages.map((page) => page.before ?? 0));
+  const rows = pages.flatMap(({ refusals }) => refusals.filter(({ id }) => id >= end));
+  rows.sort((one, other) => other.id - one.id);
+  const refusals = rows.slice(0, limit);
+  const last = rows.length > limit ? refusals.at(-1)?.id : end;
+  return { refusals, before: last === 0 ? undefined : last };
+}
+
+async function pageBelow(
+  db: Reader,
+  filter: RefusalFilter,
+  below: number,
+  limit: number,
+): Promise<RefusalPage> {
+  const { sql, values, isIndexed } = conditionsOf(filter);
+  const indexed = isIndexed ? { sql: sql.slice(0, 1), values: values.slice(0, 1) } : noConditions;
+  const isLong = filter.node_id === undefined && sql.length > indexed.sql.length;
+  const last = isLong ? await store.lastOfSlice(db, indexed, below, walkedRows) : undefined;
+  const rows = await store.refusalsBelow(db, { sql, values }, below, last?.id ?? 0, limit + 1);
   if (rows.length > limit) {
     return { refusals: rows.slice(0, limit), before: rows[limit - 1]?.id };
   }
-  const isEnd = !last || (since !== undefined && last.at < since - skewSeconds);
+  const isEnd = !last || (filter.since !== undefined && last.at < filter.since - skewSeconds);
   return { refusals: rows, before: isEnd ? undefined : last.id };
 }
 
-function conditionsOf(filter: RefusalFilter): store.Conditions {
+/** All conditions; the first has an index in the order of the page, if `isIndexed`. */
+function conditionsOf(filter: RefusalFilter): store.Conditions & { isIndexed: boolean } {
+  const { account_id, source, node_id, seen_by } = filter;
   const values: Value[] = [];
   const sql: string[] = [];
   const also = (value: Value | undefined, condition: (place: string) => string) => {
     if (value !== undefined) sql.push(condition(`$${values.push(value)}`));
   };
-  const { seen_by } = filter;
-  also(filter.account_id, (place) => `r.account_id = ${place}`);
+  also(node_id, (place) => `r.node_id = ${place}`);
+  also(source, (place) => `r.source = ${place}`);
+  also(account_id, (place) => `r.account_id = ${place}`);
+  const isIndexed = sql.length > 0;
   also(filter.user_id, (place) => `r.user_id = ${place}`);
-  also(filter.source, (place) => `r.source = ${place}`);
-  also(filter.node_id, (place) => `r.node_id = ${place}`);
-  also(filter.server_id, (place) => store.isOfServer(place));
   also(filter.reason, (place) => `r.reason = ${place}`);
   also(filter.since, (place) => `r.at >= ${place}`);
   also(filter.until, (place) => `r.at < ${place}`);
@@ -193,7 +217,7 @@ function conditionsOf(filter: RefusalFilter): store.Conditions {
     if (seen_by.user_id !== undefined) own.push(`r.user_id = $${values.push(seen_by.user_id)}`);
     sql.push(`(r.user_id = 0 or (${own.join(' and ')}))`);
   }
-  return { sql, values };
+  return { sql, values, isIndexed };
 }
 
 // ---- Forgetting ---------------------------------------------------------------------------
