@@ -16,7 +16,7 @@ export const db = await openDatabase(url, { clock: systemClock });
 await migrate(db);
 
 /**
- * What this process has used, in ms: its CPU time, where SQLite runs. Of PostgreSQL, the time that
+ * Milliseconds of CPU that this process has used, where SQLite runs. Of PostgreSQL, the time that
  * passes until it answers.
  */
 export function costMs(): number {

@@ -1,5 +1,5 @@
-// Somebody looks at the open connections of many nodes: how long until all have answered, and the
-// CPU time while they look and while they don't.
+// Somebody looks at the open connections of many nodes: how long until all have answered, what CPU
+// time that takes, and the CPU time while they look and while they don't.
 //   node bench/looks.ts [--nodes 50] [--groups 200] [--connections 2000] [--rounds 7]
 //     [--seconds 20]
 import { fork } from 'node:child_process';
@@ -10,7 +10,7 @@ import { sizesFrom } from './flags.ts';
 import { report } from './goals.ts';
 import { type Looking, openConnections } from './looking_nodes.ts';
 import { ControlPlane } from './node.ts';
-import { cpuSecondsOf } from './processes.ts';
+import { cpuSecondsOf, waitedMs } from './processes.ts';
 
 const { nodes, groups, connections, rounds, seconds } = sizesFrom({
   ...{ nodes: 50, groups: 200, connections: 2000, rounds: 7, seconds: 20 },
@@ -42,6 +42,25 @@ async function look(filter = ''): Promise<number> {
   const took = performance.now() - began;
   missed = Math.max(missed, missing.length);
   return took;
+}
+
+/** First looks: how long each took, and the means of their CPU time and of waiting for a core. */
+async function firstLooks(filters: string[]) {
+  const now = () => [
+    cpuSecondsOf(server.pid) * 1000,
+    cpuSecondsOf(looking.pid as number) * 1000,
+    waitedMs(server.pid) + waitedMs(looking.pid),
+  ];
+  const took: number[] = [];
+  const sums = [0, 0, 0];
+  for (const filter of filters) {
+    const before = now();
+    took.push(await look(filter));
+    for (const [at, value] of now().entries())
+      sums[at] = (sums[at] ?? 0) + value - (before[at] ?? 0);
+  }
+  const [ofServer = 0, ofNodes = 0, waited = 0] = sums.map((sum) => sum / filters.length);
+  return { took: median(took), ofServer, ofNode: ofNodes / nodes, waited };
 }
 
 /** Milliseconds of CPU in a second, of the server and of one node, while this runs. */
@@ -76,11 +95,12 @@ try {
   looking.send(given);
   while (state.following < nodes) await sleep(50);
   const nobody = await cpuDuring(() => sleep(seconds * 1000));
-  const ofAccounts: number[] = [];
-  for (let at = 0; at < rounds; at += 1) ofAccounts.push(await look(`?account=bench-${at}`));
+  const ofAccounts = await firstLooks(
+    Array.from({ length: rounds }, (_, at) => `?account=bench-${at}`),
+  );
   // The watches of these looks end.
   await sleep(Math.min(31, 2 * seconds) * 1000);
-  const first = await look();
+  const ofNetwork = await firstLooks(['']);
   const again: number[] = [];
   const somebody = await cpuDuring(async () => {
     for (let at = 0; at < seconds * 1000; at += everyMs) {
@@ -93,8 +113,15 @@ try {
   );
   const unit = 'ms';
   const goal = { atMost: maxMs };
-  report({ work: 'a first look at an account', ours: median(ofAccounts), unit, goal });
-  report({ work: 'a first look at the network', ours: first, unit, goal });
+  for (const [of, { took, ofServer, ofNode, waited }] of [
+    ['an account', ofAccounts],
+    ['the network', ofNetwork],
+  ] as const) {
+    report({ work: `a first look at ${of}`, ours: took, unit, goal });
+    report({ work: '  the server and the nodes waited for a core', ours: waited, unit });
+    report({ work: '  CPU of the server', ours: ofServer, unit });
+    report({ work: '  CPU of a node', ours: ofNode, unit });
+  }
   report({ work: 'nodes without an answer in 2 s', ours: missed, unit: '', goal: { atMost: 0 } });
   report({ work: 'a look again', ours: median(again), unit });
   const peer = (value: number) => ({ peer: { name: 'nobody looking', value } });

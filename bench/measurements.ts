@@ -30,6 +30,8 @@ export const measurements: Measurement[] = [
     file: 'looks.ts',
     smoke: sizes('--nodes 3 --groups 100 --connections 1000 --rounds 2 --seconds 1'),
   },
+  { file: 'crowd.ts', smoke: sizes('--tunnels 100 --groups 10 --seconds 1') },
+  { file: 'sockets.ts', smoke: sizes('--connections 500 --closed 100') },
   { file: 'effect.ts', smoke: sizes('--entries 1000 --changes 4') },
   { file: 'limit.ts', smoke: sizes('--rate 50 --limit 25 --times 1') },
   { file: 'vpn.ts', smoke: sizes('--sessions 20 --logins 20') },

@@ -68,10 +68,22 @@ export class ControlPlane {
   }
 
   /** A read of an operator. Errors: when it is refused. */
-  async askOperator<Body>(path: string): Promise<Body> {
+  askOperator<Body>(path: string): Promise<Body> {
+    return this.#operator(path, {});
+  }
+
+  /** An order of an operator, a POST without fields. Errors: when it is refused. */
+  orderOperator<Body>(path: string): Promise<Body> {
+    const headers = { 'content-type': 'application/json' };
+    return this.#operator(path, { method: 'POST', headers, body: '{}' });
+  }
+
+  async #operator<Body>(path: string, { headers, ...request }: RequestInit): Promise<Body> {
     const token = readFileSync(join(this.#folder, 'admin-token'), 'utf8').trim();
-    const headers = { authorization: `Bearer ${token}` };
-    const response = await fetch(`${this.served.admin_url}/admin${path}`, { headers });
+    const response = await fetch(`${this.served.admin_url}/admin${path}`, {
+      ...request,
+      headers: { ...headers, authorization: `Bearer ${token}` },
+    });
     if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
     return (await response.json()) as Body;
   }
@@ -114,10 +126,10 @@ export class Node {
     return new Node(engine, state_dir);
   }
 
-  /** Resolves when it follows the control plane and listens. */
-  async start(): Promise<void> {
+  /** With these settings more. Resolves when it follows the control plane and listens. */
+  async start(more: Record<string, string> = {}): Promise<void> {
     const child = spawn(process.execPath, ['--max-semi-space-size=8', program, 'run'], {
-      env: { PATH: process.env.PATH, ...settingsOf(this.#engine, this.#state_dir) },
+      env: { PATH: process.env.PATH, ...settingsOf(this.#engine, this.#state_dir), ...more },
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     this.#child = child;

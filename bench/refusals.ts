@@ -121,7 +121,7 @@ async function fill(count: number): Promise<void> {
 }
 
 let seq = 0;
-/** A node reports so many rows: every second one names a user, every tenth with a wrong password. */
+/** Reports so many rows: every second one names a user, every tenth with a wrong password. */
 async function send(length: number): Promise<void> {
   const node = await findById(db, 1);
   if (!node) throw new Error('no node');

@@ -70,7 +70,7 @@ report({
 report({ work: `${db.engine}: usage written, a row`, ours: writing / rows, unit: 'us' });
 
 const usersOfReport = 1000;
-/** Microseconds for a row of a report about the users of one account, and for reading their sums. */
+/** Microseconds for a row of a report about users of one account, and for reading their sums. */
 async function reportOfUsers(): Promise<number> {
   const users = Array.from({ length: usersOfReport }, (_, at) => at + 1);
   const common = { account_id: accounts + 1, server_id: 1, hour: to, up: 0, down: 1 };

@@ -172,7 +172,7 @@ export async function listRefusals(
   // As far as every page reaches.
   const end = Math.max(0, ...pages.map((page) => page.before ?? 0));
   const rows = pages.flatMap(({ refusals }) => refusals.filter(({ id }) => id >= end));
-  rows.sort((one, other) => other.id - one.id);
+  rows.sort((a, b) => b.id - a.id);
   const refusals = rows.slice(0, limit);
   const last = rows.length > limit ? refusals.at(-1)?.id : end;
   return { refusals, before: last === 0 ? undefined : last };
