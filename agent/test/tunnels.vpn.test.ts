@@ -11,9 +11,10 @@ import { tries } from '../../test/effort.ts';
 import type { FoundUse } from '../src/connection_log/find_uses.ts';
 import type { OpenConnection } from '../src/engine.ts';
 import type { Fault } from '../src/faults.ts';
-import type { NodeRecord } from '../src/policy/records.ts';
+import type { NodeRecord, UserLimits } from '../src/policy/records.ts';
 import type { Refusal } from '../src/policy/refusals.ts';
 import type { UsageRow } from '../src/usage/journal_state.ts';
+import type { Elsewhere } from '../src/user_counts.ts';
 import { createSigningKey, signToken } from './histories.ts';
 import { contractRecord, halt, now, until, userRecord } from './proxy_world.ts';
 import { renew } from './vpn_keys.ts';
@@ -45,6 +46,8 @@ beforeEach(async () => {
   for (const client of [1, 2]) await world.client(client).disconnect();
   await world.apply(...vpnRecords(), keys);
   await world.serving();
+  // A login of which no look saw a tunnel would count for half a minute.
+  await world.node.ask({ do: 'end', order: {} });
   await tickUntilIdle();
   billed = new Map();
 });
@@ -186,23 +189,28 @@ const denied: Array<[string, Login, NodeRecord[], string]> = [
   ['a drained node', {}, [vpnServer({ drained_nodes: [7] })], 'drained'],
 ];
 
+/** Takes the refusals first. */
+async function expectDenial(client: number, login: Login, reason: string): Promise<void> {
+  const before = agentLog().length;
+  await world.node.ask({ do: 'refusals' });
+  const denials = () =>
+    agentLog()
+      .slice(before)
+      .filter(({ msg }) => msg === 'a VPN login was denied').length;
+  // On a busy machine a packet may be late, and the client gives up ahead of its login.
+  for (let tries = 0; tries < 3 && denials() === 0; tries += 1) {
+    await expect(world.client(client).connect(login)).rejects.toThrow();
+  }
+  expect(denials()).toBeGreaterThan(0);
+  expect(reasonOfLast()).toBe(reason);
+}
+
 test.each(denied)(
   '%s is denied, with its reason in the log, by explain and as a refusal',
   async (...given) => {
     const [, login, records, reason] = given;
     await world.apply(...records);
-    const before = agentLog().length;
-    await world.node.ask({ do: 'refusals' });
-    const denials = () =>
-      agentLog()
-        .slice(before)
-        .filter(({ msg }) => msg === 'a VPN login was denied').length;
-    // On a busy machine a packet may be late, and the client gives up ahead of its login.
-    for (let tries = 0; tries < 3 && denials() === 0; tries += 1) {
-      await expect(world.client(1).connect(login)).rejects.toThrow();
-    }
-    expect(denials()).toBeGreaterThan(0);
-    expect(reasonOfLast()).toBe(reason);
+    await expectDenial(1, login, reason);
     const refusals = await world.node.ask<Refusal[]>({ do: 'refusals' });
     const isNamed = ['alice@contract1', undefined].includes(login.login?.split('~')[0]);
     expect(refusals.map(({ at, count, ...refusal }) => refusal)).toEqual([
@@ -386,6 +394,95 @@ test('an order ends a tunnel at once, and no other; its bytes are billed once, a
   expect(billed.get(1)).toEqual(before);
   await world.client(1).connect();
   expect(world.client(1).fetch({ down: 10 }).from).toBe(exits[0]);
+});
+
+const limited = (limits: UserLimits) => world.apply(userRecord(1, { limits }));
+
+/** The second client is refused as the user of the first one, whose tunnel goes on. */
+async function expectOneTooMany(reason: string): Promise<void> {
+  await expectDenial(2, {}, reason);
+  const refusals = await world.node.ask<Refusal[]>({ do: 'refusals' });
+  const of = { source: '198.18.2.2', service: 'vpn-ikev2', account: 1, user: 1 };
+  for (const refusal of refusals) expect(refusal).toMatchObject({ reason, ...of });
+  expect(refusals).not.toEqual([]);
+  expect(world.client(1).fetch({ down: 10 }).from).toBe(exits[0]);
+}
+
+/** As the agent does each second, when it hears what its users hold elsewhere. */
+const share = (...elsewhere: Elsewhere[]) => world.node.ask({ do: 'share', elsewhere });
+
+/** A user's place is free once the node has seen that a tunnel is over. */
+async function connectWhenFree(client: number): Promise<void> {
+  await until(async () => {
+    await tick();
+    await share();
+    return world
+      .client(client)
+      .connect()
+      .then(
+        () => true,
+        () => false,
+      );
+  });
+}
+
+const hasTunnel = async (client: number) => (await world.client(client).tunnels()).length > 0;
+
+test('a user has as many tunnels at once as the limit says, and another when one has ended; a lower limit ends the latest', async () => {
+  await limited({ connections: 1 });
+  await world.client(1).connect();
+  await expectOneTooMany('too_many_connections');
+  const attempt = { login: 'alice@contract1', exit_ip: exits[0] };
+  const question = { do: 'explain', service: 'vpn-ikev2', ...attempt } as const;
+  const answer = await world.node.ask<{ decision: { reason: string } }>(question);
+  expect(answer.decision.reason).toBe('too_many_connections');
+  await until(async () => (await connections()).length === 1);
+  await world.client(1).disconnect();
+  await connectWhenFree(2);
+  await limited({ connections: 2 });
+  await world.client(1).connect();
+  await limited({ connections: 1 });
+  await until(async () => !(await hasTunnel(1)));
+  expect(world.client(2).fetch({ down: 10 }).from).toBe(exits[0]);
+  // Elsewhere the user had one first.
+  await share({ account: 1, user: 1, connections: 1, ahead: 1, networks: [] });
+  await until(async () => !(await hasTunnel(2)));
+  await connectWhenFree(1);
+});
+
+test('a user has tunnels from as many addresses at once as the limit says; one that is not used any more gives its place back', async () => {
+  await limited({ addresses: 1, address_seconds: 5 });
+  await world.client(1).connect();
+  world.client(1).fetch({ down: 10 });
+  await tick();
+  await expectOneTooMany('too_many_addresses');
+  await world.client(1).disconnect();
+  await connectWhenFree(2);
+  // Elsewhere the user came from another address first.
+  const networks = ['198.51.100.77'];
+  await share({ account: 1, user: 1, connections: 1, ahead: 1, networks });
+  await until(async () => !(await hasTunnel(2)));
+  await share();
+});
+
+test('connections by the proxy of the node count together with tunnels', async () => {
+  const service = 'proxy' as const;
+  const schemes = [{ name: 'default', bases: [{ base: 10_000, service }] }];
+  const services = ['proxy', 'vpn-ikev2'];
+  await world.apply(vpnServer({ services, port_schemes: schemes }));
+  await limited({ connections: 1 });
+  await share();
+  const password = signToken(key, [1, 'k1', 1, 1, 1, Math.floor(now()) + 600]);
+  const through = ['--proxy', `http://alice:${password}@${exits[0]}:10000`];
+  const slowly = ['-sS', '--limit-rate', '10k', '-o', '/dev/null'];
+  const url = `http://${origin}:${port}/10000000`;
+  const download = world.spawn('client2', ['curl', ...through, ...slowly, url]);
+  onTestFinished(() => void download.kill('SIGKILL'));
+  await until(async () => (await connections()).some((open) => open.service === service));
+  await share();
+  await expectDenial(1, {}, 'too_many_connections');
+  download.kill('SIGKILL');
+  await connectWhenFree(1);
 });
 
 deepTest(

@@ -17,10 +17,12 @@ import { startEngine } from '../src/start_engine.ts';
 import { Store } from '../src/store/store.ts';
 import { Journal } from '../src/usage/journal.ts';
 import { Meter } from '../src/usage/meter.ts';
+import type { Elsewhere } from '../src/user_counts.ts';
 
 export type Question =
   | { do: 'replace' | 'apply'; records: NodeRecord[]; revision: number }
   | { do: 'tick' | 'faults' | 'counts' | 'connections' | 'refusals' | 'health' }
+  | { do: 'share'; elsewhere: Elsewhere[] }
   | { do: 'end'; order: EndOrder }
   | { do: 'find'; question: UseQuestion }
   | { do: 'explain'; service: 'vpn-ikev2' | 'vpn-ikev1'; login: string; exit_ip: string }
@@ -73,6 +75,8 @@ async function answer(question: Question): Promise<unknown> {
       return [...engine.connections()];
     case 'refusals':
       return engine.takeRefusals();
+    case 'share':
+      return engine.share(question.elsewhere);
     case 'end':
       return engine.end(question.order);
     case 'find':

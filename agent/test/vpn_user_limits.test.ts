@@ -1,12 +1,15 @@
 // Limits of a user on connections and source addresses at once, as they count and end tunnels.
 import { beforeEach, expect, test } from 'vitest';
 import { parseNetworks } from '../../kit/src/address.ts';
+import type { Engine } from '../src/engine.ts';
 import type { Allowed } from '../src/policy/decision.ts';
 import { Policy } from '../src/policy/policy.ts';
 import type { UserLimits } from '../src/policy/records.ts';
-import { UserCounts } from '../src/user_counts.ts';
+import { type Elsewhere, type Holding, UserCounts } from '../src/user_counts.ts';
+import { EngineWithVpn } from '../src/vpn/engine_with_vpn.ts';
 import { rangeOf } from '../src/vpn/pool.ts';
 import { type Tunnel, type VpnSession, VpnSessions } from '../src/vpn/sessions.ts';
+import type { Vpn } from '../src/vpn/vpn.ts';
 import { FakeKernel } from './fake_kernel.ts';
 import { contractRecord, userRecord } from './node_records.ts';
 import { exits, vpnServer } from './vpn_scene.ts';
@@ -140,4 +143,56 @@ test('a client that moves to another network counts there once a byte moves, and
   const networks = ['192.0.2.1', '2001:db8:0:0::/64'];
   expect(users.held(now)).toMatchObject([{ connections: 1, networks }]);
   expect(await connect('192.0.2.3')).toBe('too_many_addresses');
+});
+
+test('a login of which no tunnel came gives way to the next one of its user from its address', async () => {
+  limit({ connections: 1 });
+  const abandoned = await connect('192.0.2.1');
+  tunnels.clear();
+  // Another device of the user at the same moment is one too many.
+  expect(await connect('192.0.2.1')).toBe('too_many_connections');
+  for (let passed = 0; passed < 3; passed += 1) await second();
+  expect(await connect('192.0.2.2')).toBe('too_many_connections');
+  const next = await connect('192.0.2.1');
+  await second();
+  expect([abandoned === next, open()]).toEqual([false, [next]]);
+  for (let passed = 0; passed < 3; passed += 1) await second();
+  expect(await connect('192.0.2.1'), 'its tunnel is up').toBe('too_many_connections');
+});
+
+test('connections by the proxy of the node, and those of other nodes, count together with tunnels', async () => {
+  limit({ connections: 2 });
+  const of = { account: 1, user: 1 };
+  const byProxy: Holding[] = [];
+  let restOfProxy: readonly Elsewhere[] = [];
+  const proxy = {
+    held: () => byProxy,
+    share: (elsewhere: readonly Elsewhere[]) => {
+      restOfProxy = elsewhere;
+    },
+  };
+  const vpn = {
+    held: () => users.held(now),
+    share: (elsewhere: readonly Elsewhere[]) => users.share(elsewhere),
+  };
+  const engine = new EngineWithVpn(proxy as unknown as Engine, vpn as unknown as Vpn);
+  const first = await connect('192.0.2.1');
+  byProxy.push({ ...of, connections: 1, networks: [] });
+  engine.share([]);
+  expect(engine.held()).toEqual([{ ...of, connections: 2, networks: [] }]);
+  expect(restOfProxy).toEqual([{ ...of, connections: 1, ahead: 0, networks: [] }]);
+  expect(await connect('192.0.2.1')).toBe('too_many_connections');
+  // Another node has one, and the user came to this one first.
+  const elsewhere = { ...of, connections: 1, ahead: 0, networks: [] };
+  byProxy.length = 0;
+  engine.share([elsewhere]);
+  expect(await connect('192.0.2.1')).toBe('too_many_connections');
+  byProxy.push({ ...of, connections: 1, networks: [] });
+  engine.share([elsewhere]);
+  await second();
+  expect(open()).toEqual([first]);
+  // The user came there first: with the proxy's there is no room for the tunnel.
+  engine.share([{ ...elsewhere, ahead: 1 }]);
+  await second();
+  expect(open()).toEqual([]);
 });

@@ -2,19 +2,28 @@
 // runner takes too long in an emulated machine.
 // It prints a line for each thing that it tries, `ok NAME` or `not ok NAME`.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import pino from 'pino';
 import { systemClock } from '../../agent/src/clock.ts';
+import type { FoundUse } from '../../agent/src/connection_log/find_uses.ts';
+import type { OpenConnection } from '../../agent/src/engine.ts';
 import type { Fault } from '../../agent/src/faults.ts';
 import type { VpnReport } from '../../agent/src/health/vpn_health.ts';
 import type { NodeRecord } from '../../agent/src/policy/records.ts';
 import type { UsageRow } from '../../agent/src/usage/journal_state.ts';
+import { readIfThere } from '../../agent/src/vpn/daemon.ts';
 import { Vici } from '../../agent/src/vpn/vici.ts';
 import { forgedPort, type Packet } from '../../agent/test/forged_packets.ts';
 import { L2tpClient } from '../../agent/test/l2tp_client.ts';
-import { contractRecord, createSigningKey, now, signToken } from '../../agent/test/node_records.ts';
+import {
+  contractRecord,
+  createSigningKey,
+  now,
+  signToken,
+  userRecord,
+} from '../../agent/test/node_records.ts';
 import {
   type Batch,
   Forgeries,
@@ -137,6 +146,18 @@ const logs = () =>
     .split('\n')
     .map((line) => JSON.parse(line) as { msg: string; reason?: string; service?: string });
 const lastDenial = () => logs().findLast(({ msg }) => msg === 'a VPN login was denied');
+
+async function openByL2tp(): Promise<OpenConnection[]> {
+  const connections = await world.node.ask<OpenConnection[]>({ do: 'connections' });
+  return connections.filter(({ service }) => service === 'vpn-l2tp');
+}
+
+/** How many processes of pppd the node has. */
+function pppdsOfNode(): number {
+  const folder = join(world.dir, 'node', 'vpn', 'l2tp');
+  const lines = readdirSync('/proc').map((pid) => readIfThere(`/proc/${pid}/cmdline`) ?? '');
+  return lines.filter((line) => /^\S*pppd\0/.test(line) && line.includes(folder)).length;
+}
 
 /**
  * Bytes of IP packets that went through the device of a client's tunnel: PPP counts what it
@@ -418,6 +439,80 @@ await attempt('L2TP outside IPsec is not responded to', async () => {
   const dropped = world.run('node', 'nft', 'list', 'chain', 'inet', 'exitward_vpn', 'input');
   assert.match(dropped, /meta ipsec missing .* dport 1701 counter packets [1-9]/);
 });
+
+await attempt(
+  'vpn-l2tp: an open connection names its user, address and exit, and its ports at the exit name it in the connection log',
+  async () => {
+    await world.restartNode({ EXITWARD_AGENT_CONNECTION_LOG: 'sources' });
+    await world.serving();
+    await tryUntil('a login by IKEv2', () => world.client(1).connect({ exit: exits[1] }));
+    await connect({ ...other, exit: exits[1] });
+    const ports = world.client(2).exitPorts();
+    await until('it is listed with its bytes', async () => {
+      const [connection, ...others] = await openByL2tp();
+      return others.length === 0 && (connection?.down ?? 0) > 0;
+    });
+    const [connection] = await openByL2tp();
+    const { account, user, by } = connection?.authority ?? {};
+    assert.deepEqual(
+      [account, user, by, connection?.address, connection?.exit_ip],
+      [2, 1, 'vpn', '198.18.2.2', exits[1]],
+    );
+    for (const exit_port of ports) {
+      const when = { at: Math.floor(now()), margin_seconds: 60 };
+      const question = { exit_ip: exits[1], port: exit_port, ...when };
+      const find = () => world.node.ask<FoundUse[]>({ do: 'find', question });
+      await until('the log names it', async () => (await find()).length > 0);
+      for (const { exit_ports, ...use } of await find()) {
+        const { first = 0, last = 0 } = exit_ports ?? {};
+        assert(first <= exit_port && exit_port <= last && last - first === 1007, `${exit_port}`);
+        assert.deepEqual(
+          [use.service, use.account, use.user, use.address, use.unknown],
+          ['vpn-l2tp', 2, 1, '198.18.2.2', []],
+        );
+      }
+    }
+  },
+);
+
+await attempt(
+  'vpn-l2tp: an order ends the session that it names, and no other, its pppd is gone, and the client may connect again',
+  async () => {
+    assert.equal(pppdsOfNode(), 1);
+    const order = { service: 'vpn-l2tp', address: '198.18.2.2', exit_ip: exits[1] };
+    assert.equal(await world.node.ask({ do: 'end', order: { ...order, account: 1 } }), 0);
+    assert.equal(await world.node.ask({ do: 'end', order }), 1);
+    assert.throws(() => world.client(2).fetch({ down: 10, seconds: 5 }));
+    await until('pppd is gone', () => pppdsOfNode() === 0);
+    await until('the client has no tunnel', () => !l2tp.hasTunnel());
+    assert.deepEqual(await openByL2tp(), []);
+    assert.equal(world.client(1).fetch({ down: 10, seconds: 30 }).from, exits[1]);
+    await connect({ ...other, exit: exits[1] });
+    assert.equal(world.client(2).fetch({ down: 10, seconds: 30 }).from, exits[1]);
+    await l2tp.disconnect();
+  },
+);
+
+await attempt(
+  'vpn-l2tp: a session beyond the limit of the user is refused, and one that ended gives its place back',
+  async () => {
+    await world.apply(userRecord(2, { limits: { connections: 1 } }));
+    await world.client(1).connect(other);
+    await assert.rejects(connect(other), /authentication failed/);
+    assert.deepEqual(
+      [lastDenial()?.service, lastDenial()?.reason],
+      ['vpn-l2tp', 'too_many_connections'],
+    );
+    assert.equal(world.client(1).fetch({ down: 10, seconds: 30 }).from, exits[0]);
+    await l2tp.disconnect();
+    await world.client(1).disconnect();
+    await tryUntil('a login by L2TP', () => connect(other));
+    assert.equal(world.client(2).fetch({ down: 10, seconds: 30 }).from, exits[0]);
+    await l2tp.disconnect();
+    await world.apply(userRecord(2));
+    await tryUntil('a login by IKEv2', () => world.client(1).connect());
+  },
+);
 
 await attempt(
   'charon and xl2tpd that are killed are there again, and their clients log in anew',

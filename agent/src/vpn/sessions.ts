@@ -120,6 +120,8 @@ export type Tunnel = { ends?: TunnelEnds | undefined } & (
 
 /** How long a client may take from its login to its tunnel. */
 const buildingSeconds = 30;
+/** After which a client that logs in again has given up the login before: a look saw no tunnel. */
+const abandonedSeconds = 2;
 const prefix = 'vpn-';
 const largestZone = 65_535;
 
@@ -243,8 +245,10 @@ export class VpnSessions {
       if (this.#isShut) return 'not_ready';
       if (address === undefined || this.hasSession(address)) return 'too_many_connections';
       if (authority.by !== 'vpn' && authority.by !== 'token') return 'bad_token';
-      const objection = users?.objectionTo(source, authority, clock.now());
-      if (objection) return objection;
+      const objection = () => users?.objectionTo(source, authority, clock.now());
+      if (objection()) await this.#closeAbandoned(authority, service, source);
+      const reason = objection();
+      if (reason) return reason;
       const connection = `${prefix}${randomBytes(8).toString('hex')}`;
       const since = Math.floor(clock.now());
       this.#zone = (this.#zone % largestZone) + 1;
@@ -261,10 +265,22 @@ export class VpnSessions {
       this.#authorities.open(connection, authority);
       users?.admit(connection, source, authority, clock.now());
       // A change that came after the decision found no session to close.
-      const reason = revocationOf(policy(), rules, authority, clock.now(), service || undefined);
-      if (reason) await this.#close([session]);
-      return reason ?? session;
+      const revoked = revocationOf(policy(), rules, authority, clock.now(), service || undefined);
+      if (revoked) await this.#close([session]);
+      return revoked ?? session;
     });
+  }
+
+  /** Closes logins of a user from an address of which no tunnel came, and none will. */
+  async #closeAbandoned(of: VpnAuthority, service: string, source: string): Promise<void> {
+    const { account, user } = of;
+    const abandoned = [...this.all].filter(({ is_open, connection, authority, since, ends }) => {
+      // Not one that `resume` waits for.
+      const isBuilding = is_open && this.#building.get(connection) === since;
+      if (!isBuilding || this.#looked_at - since < abandonedSeconds || !ends) return false;
+      return isWanted({ account, user, service, address: source }, { ...ends, ...authority });
+    });
+    await this.#close(abandoned);
   }
 
   /**
