@@ -1,6 +1,6 @@
 // A script of this folder on PostgreSQL: a server of its own for the measurement, or the one of
 // TEST_DATABASE_URL.
-//   node bench/postgres.ts requests.ts [--rounds 5 …]
+//   node bench/postgres.ts writes.ts [--rounds 5 …]
 //   node bench/postgres.ts fair.ts [--changes 100000 …]
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

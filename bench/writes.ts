@@ -120,22 +120,16 @@ async function measure(kind: Kind, connections: number, target: Target): Promise
 console.log(`${rounds} alternating rounds of ${seconds} s, medians; ${databaseName}, one process`);
 for (const kind of values.kinds.split(',') as Kind[]) {
   const env = { BENCH_ANSWER: await capture(kind) };
-  const floors: Target[] = [];
-  for (const [name, mode] of [
-    ['a bare server', 'ready'],
-    ['one that commits each', 'commit'],
-  ] as const) {
-    if (mode === 'commit' && kind !== 'create') continue;
-    const process = await start('floor.ts', [mode], env);
-    floors.push({ name, process, url: process.said, authorization: ours.authorization });
-  }
-  const targets = [...versions, ...floors];
+  const process = await start('floor.ts', ['ready'], env);
+  const { authorization } = ours;
+  const floor = { name: 'a bare server', process, url: process.said, authorization };
+  const targets: Target[] = [...versions, floor];
   for (const connections of values.connections.split(',').map(Number)) {
     const results: Cost[][] = targets.map(() => []);
     for (const target of targets) await measure(kind, connections, target);
     for (let round = 0; round < rounds; round++) {
       for (const turn of targets.keys()) {
-        // Each follows another one: what that leaves to the disk is written meanwhile.
+        // Each is first in its round once in a while.
         const at = (turn + round) % targets.length;
         results[at]?.push(await measure(kind, connections, targets[at] as Target));
       }
@@ -157,7 +151,7 @@ for (const kind of values.kinds.split(',') as Kind[]) {
       }
     }
   }
-  for (const { process } of floors) await process.stop();
+  await process.stop();
 }
 for (const { process } of versions) await process.stop();
 rmSync(folder, { recursive: true, force: true });

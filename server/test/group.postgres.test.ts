@@ -1,5 +1,4 @@
 // Group commit: actions that arrive together share one commit, and yet each stands or falls alone.
-import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { changeAccount, requireAccount } from '../src/accounts/accounts.ts';
 import { createEntry } from '../src/authlist/authlist.ts';
@@ -59,23 +58,6 @@ eachDatabase((database) => {
         order,
       );
       expect(await marks()).toHaveLength(20);
-    });
-
-    it('are also actions that come in one turn of the event loop after another', async () => {
-      await clear();
-      const groups = new Set<unknown>();
-      const written: Promise<unknown>[] = [];
-      for (let at = 0; at < 10; at++) {
-        await turn();
-        written.push(
-          t.running.ctx.db.write(actor, async (tx) => {
-            groups.add(tx.group);
-            await mark(tx, `m${at}`);
-          }),
-        );
-      }
-      await Promise.all(written);
-      expect(groups.size).toBe(1);
     });
 
     it('a refusal before anything was written leaves the group as it is', async () => {

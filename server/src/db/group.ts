@@ -53,10 +53,14 @@ const calmSeconds = 1;
 /** How long a group's actions may run before other work gets a turn of the event loop. */
 const longestTurn_seconds = 0.008;
 
-/** How many turns of the event loop a group waits at most for further actions. */
-const maxTurns = 16;
-/** A group begins after so many turns in a row that bring none. */
-const emptyTurns = 2;
+/**
+ * Gives the clients that have just been answered two turns of the event loop for what they ask
+ * next: it joins the group of those that wait already.
+ */
+async function gathered(): Promise<void> {
+  await turn();
+  await turn();
+}
 
 /** One action of several failed after it had written: each starts again in its own transaction. */
 class Again extends Error {}
@@ -276,7 +280,9 @@ export class GroupWriter {
         resolve: resolve as (value: unknown) => void,
         reject,
       });
-      this.#running ??= this.#drain();
+      // setImmediate: every request that is read in this turn of the event loop joins the same
+      // group.
+      this.#running ??= new Promise((done) => setImmediate(() => this.#drain().finally(done)));
     });
   }
 
@@ -291,26 +297,13 @@ export class GroupWriter {
         const alone = this.#alone.shift();
         if (alone) await this.#commitTogether([alone].values());
         else if (this.#again.length > 0) await this.#commitTogether(this.#again.splice(0).values());
-        else if (this.#waiting.size > 0) {
-          await this.#gather();
+        else if (this.#waiting.size > 0)
           await this.#commitTogether(this.#next(), this.#insertsLater);
-        } else break;
+        else break;
+        if (this.#waiting.size > 0) await gathered();
       }
     } finally {
       this.#running = undefined;
-    }
-  }
-
-  /**
-   * Every request that is read in this turn of the event loop joins the same group. Clients that
-   * have just been answered send their next requests at about the same time, but not in one turn: a
-   * group that begins with the first of them would make all others wait for its flush.
-   */
-  async #gather(): Promise<void> {
-    for (let turns = 0, empty = 0; turns < maxTurns && empty < emptyTurns; turns++) {
-      const before = this.#waiting.size;
-      await turn();
-      empty = this.#waiting.size > before ? 0 : empty + 1;
     }
   }
 
