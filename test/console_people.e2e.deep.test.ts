@@ -2,7 +2,7 @@
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TestClient } from '../server/test/client.ts';
-import { Console, everything, passwordOf } from './console/console.ts';
+import { Console, confirmPassword, everything, passwordOf } from './console/console.ts';
 import { expectAccessible, expectFitsPhone } from './console/looking.ts';
 import type { Visit } from './console/visit.ts';
 import { throughProxy } from './demo_process.ts';
@@ -59,11 +59,7 @@ describe('users and tokens in the console', { timeout: 360_000 }, () => {
     await visit.field('billing').check();
     await visit.field('Your password').waitFor({ state: 'detached' });
     await visit.field('admin').check();
-    await visit.field('Your password').fill('not the right password');
-    await visit.button('Save').click();
-    expect(await visit.faultOf('Your password')).not.toBe('');
-    await visit.field('Your password').fill(passwordOf(everything));
-    await visit.button('Save').click();
+    await confirmPassword(visit, 'Save');
     await visit.toast('Saved proxy').waitFor();
     await more('proxy', 'Change');
     await visit.field('admin').uncheck();
@@ -234,11 +230,7 @@ describe('users and tokens in the console', { timeout: 360_000 }, () => {
     await visit.row('reports').getByText('read-only').waitFor();
 
     await visit.button('View reports').click();
-    await visit.field('Your password').fill('not the right password');
-    await visit.button('View the token').click();
-    expect(await visit.faultOf('Your password')).not.toBe('');
-    await visit.field('Your password').fill(passwordOf(everything));
-    await visit.button('View the token').click();
+    await confirmPassword(visit, 'View the token');
     await expect
       .poll(() => visit.dialog('View reports').locator('pre').first().textContent(), patience)
       .toBe(token);
@@ -246,11 +238,7 @@ describe('users and tokens in the console', { timeout: 360_000 }, () => {
 
     await visit.button('New API token').click();
     await visit.field('Name').fill('full');
-    await visit.field('Your password').fill('not the right password');
-    await visit.button('Create token').click();
-    expect(await visit.faultOf('Your password')).not.toBe('');
-    await visit.field('Your password').fill(passwordOf(everything));
-    await visit.button('Create token').click();
+    await confirmPassword(visit, 'Create token');
     await visit.dialog('API token full').locator('pre').first().waitFor();
     await visit.button('Done').click();
     await visit.row('full').getByText('full', { exact: true }).first().waitFor();

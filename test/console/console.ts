@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
+import { expect } from 'vitest';
 import { TestClient } from '../../server/test/client.ts';
 import { TestNode } from '../../server/test/node.ts';
 import { connectBrowser } from '../browser.ts';
@@ -28,6 +29,15 @@ export async function giveCredentials(visit: Visit, user: string, password = pas
   await visit.field('User').fill(user);
   await visit.field('Password').fill(password);
   await visit.button('Sign in').click();
+}
+
+/** Presses the button of a form that asks for one's password: only the right one is accepted. */
+export async function confirmPassword(visit: Visit, verb: string) {
+  await visit.field('Your password').fill('not the right password');
+  await visit.button(verb).click();
+  expect(await visit.faultOf('Your password')).not.toBe('');
+  await visit.field('Your password').fill(passwordOf(everything));
+  await visit.button(verb).click();
 }
 
 /** Builds what the server serves when its sources are newer; one after another, for all callers. */
