@@ -275,7 +275,7 @@ eachDatabase((database) => {
       const { db } = t.running.ctx;
       await t.server('fra1');
       await t.server('ams1');
-      const fra1 = (await t.operator.get('/servers/fra1')).body.id;
+      const fra1 = (await db.one<{ id: number }>("select id from servers where name = 'fra1'"))?.id;
       const nodes = [await t.node('fra1', 'a'), await t.node('fra1', 'b'), await t.node('ams1')];
       const rows = Array.from({ length: 45_000 }, (_, at) => ({
         ...{ id: at + 1, node_id: nodes[(at % 7) % 3]?.id, at: t.now() - 45_000 + at },
