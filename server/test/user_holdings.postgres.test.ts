@@ -69,6 +69,15 @@ eachDatabase((database) => {
     );
   });
 
+  test('a node where a user has just an address, comes after those with connections', async () => {
+    await report(0, [holding(1, '192.0.2.1')]);
+    await report(0, [holding(0, '192.0.2.1')]);
+    await t.pass(1);
+    await report(1, [holding(1, '192.0.2.1')]);
+    await t.pass(1);
+    expect(await report(0, [holding(1, '192.0.2.1')])).toEqual(elsewhere(1, 1, '192.0.2.1'));
+  });
+
   test('a report that changes nothing writes nothing, and a whole one ends what it does not name', async () => {
     await report(0, [holding(2)]);
     const { db } = t.running.ctx;

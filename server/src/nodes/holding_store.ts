@@ -6,7 +6,7 @@ export interface HoldingRow {
   account_id: number;
   user_id: number;
   node_id: number;
-  /** When the node first had some of the user's, in epoch seconds. */
+  /** Since when the user has connections there, in epoch seconds. */
   since: number;
   connections: number;
   /** The addresses with the time since which each is used. */

@@ -34,7 +34,7 @@ export interface HeldElsewhere {
   networks: string[];
 }
 
-/** A holding with the times since which the user has been there, in epoch seconds. */
+/** A holding with the times since which it has connections and addresses, in epoch seconds. */
 interface Dated {
   node_id: number;
   since: number;
@@ -67,7 +67,9 @@ export async function reportHoldings(
       const isHeld = holding.connections > 0 || holding.networks.length > 0;
       if (!isHeld || (!whole && !changed.includes(holding))) return [];
       const { account: account_id, user: user_id, connections } = holding;
-      const { since = tx.now, networks = [] } = own(holding) ?? {};
+      const { since: earlier, connections: open = 0, networks = [] } = own(holding) ?? {};
+      // A user whose address alone is in use here has come to other nodes first.
+      const since = open > 0 && earlier !== undefined ? earlier : tx.now;
       const dates = new Map(networks);
       const dated = holding.networks.map((network) => [network, dates.get(network) ?? tx.now]);
       const sealed = secrets.seal(JSON.stringify(dated), contextOf(account_id, user_id, node.id));
