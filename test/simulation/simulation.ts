@@ -387,8 +387,11 @@ export class Simulation implements Ends {
         if (isFresh) for (const machine of this.#machines) await machine.stop();
         await this.#repair();
         await this.#center.write(allowAll);
+        for (let count = 8; count > 0; count -= 1) {
+          this.#issue();
+          await settled();
+        }
       });
-      for (let count = 8; count > 0; count -= 1) this.#issue();
       // Otherwise agents wait for connections that are dead, until the silence is too long.
       for (const { line } of this.#machines) line.reset();
       this.#scheduler.after(calmSeconds, () => this.#weather());
@@ -526,6 +529,8 @@ export class Simulation implements Ends {
     for (const machine of this.#machines) {
       machine.line.heal();
       await machine.powerOn();
+      // One after the other: files and the database take as long as they like.
+      await settled();
     }
   }
 
