@@ -158,7 +158,7 @@ describe('a flow of the console', () => {
     const table = t.visit.page.getByRole('table', { name: 'Uses of the exit' });
     await table.getByRole('link', { name: 'bob' }).waitFor();
     await t.visit.sees(/2 uses found\. 3 more uses not listed/);
-    await t.visit.sees('Can’t say: fra1-b (no log of that time).');
+    await t.visit.sees('Can’t say: fra1-b, ams1-a (no log of that time).');
     const local = await t.visit.page.evaluate("new Date('2026-11-26T14:02').getTime() / 1000");
     const { body } = await t.fake.next(({ operation }) => operation.startsWith('POST '));
     expect(body).toEqual({
