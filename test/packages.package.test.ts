@@ -200,7 +200,14 @@ describe('installed', () => {
     });
   });
 
-  test('the server serves as its own user, its command line finds it, and an agent joins and follows', async () => {
+  test('the server serves as its own user, its command line finds it, and agents with the rights of their unit serve, one after another', async () => {
+    const unit = readFileSync(
+      join(system, 'usr/lib/systemd/system/exitward-agent.service'),
+      'utf8',
+    );
+    const of = (name: string) => new RegExp(`^${name}=(.+)$`, 'm').exec(unit)?.[1] ?? '';
+    const umask = `umask ${of('UMask')}`;
+    const rights = of('CapabilityBoundingSet').toLowerCase().replaceAll('cap_', '+').split(' ');
     const server = start('exitward serve', settings);
     await until(
       () => server.output.text.includes('Exitward listens on'),
@@ -228,26 +235,26 @@ describe('installed', () => {
 
       const place =
         '--hostname fra1.example.net --title Frankfurt --city Frankfurt --country DE --latitude 50 --longitude 8';
-      await inside(`exitward server add fra1 ${place} --services proxy`, settings);
+      await inside(
+        `exitward server add fra1 ${place} --services proxy; exitward exit add fra1 127.0.0.1 --port-base 1`,
+        settings,
+      );
       const invited = await inside('exitward node invite fra1 --json', settings);
       const [code] = /ewi_[\w.-]+/.exec(invited) ?? [];
       await inside(`echo ${code} | exitward-agent join http://127.0.0.1:18480 - --name fra1-a`);
-      // Squid's user must reach what the agent makes under the mask of its unit.
-      const unit = readFileSync(
-        join(system, 'usr/lib/systemd/system/exitward-agent.service'),
-        'utf8',
-      );
-      const [, mask] = /^UMask=(\d+)$/m.exec(unit) ?? [];
-      const agent = start('exitward-agent run', {}, `umask ${mask}`);
-      try {
-        await until(
-          async () => /^state\tfollowing$/m.test(await inside('exitward-agent status')),
-          60,
-          () => agent.output.text,
-        );
-        expect(await inside('exitward node list', settings)).toContain('fra1-a');
-      } finally {
-        expect(await agent.stop()).toBe(0);
+      // The next agent finds what Squid's user owns by then.
+      for (const life of ['first', 'second']) {
+        const agent = start(`setpriv --bounding-set=-all,${rights} exitward-agent run`, {}, umask);
+        try {
+          await until(
+            async () => /^ports\t10001,/m.test(await inside('exitward-agent status')),
+            60,
+            () => `${life}: ${agent.output.text}`,
+          );
+          expect(await inside('exitward node list', settings)).toContain('fra1-a');
+        } finally {
+          expect(await agent.stop()).toBe(0);
+        }
       }
     } finally {
       expect(await server.stop()).toBe(0);

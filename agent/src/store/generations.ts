@@ -13,9 +13,11 @@ import {
   openSync,
   readdirSync,
   rmSync,
+  statSync,
 } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { geteuid } from 'node:process';
 
 export const snapshotPath = (dir: string, generation: number) =>
   join(dir, `${generation}.snapshot`);
@@ -29,11 +31,17 @@ export function createFolder(dir: string, group: number | undefined): void {
   for (const name of readdirSync(dir)) lchownSync(join(dir, name), -1, group);
 }
 
-/** Its owner writes, its group reads, other users have no access, whatever the umask. */
-export function createSharedFolder(dir: string, group: number | undefined): void {
+/**
+ * Its owner writes, its group reads, other users have no access, whatever the umask. The agent may
+ * give a folder away, but has no right to change the mode of another user's.
+ */
+export function createSharedFolder(dir: string, group: number | undefined, owner = -1): void {
   mkdirSync(dir, { recursive: true, mode: 0o750 });
-  chmodSync(dir, 0o750);
-  if (group !== undefined) chownSync(dir, -1, group);
+  if ((statSync(dir).mode & 0o7777) !== 0o750) {
+    if (owner >= 0) chownSync(dir, geteuid?.() ?? -1, -1);
+    chmodSync(dir, 0o750);
+  }
+  if (group !== undefined) chownSync(dir, owner, group);
 }
 
 /**

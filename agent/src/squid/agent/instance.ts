@@ -2,7 +2,7 @@
 // agent, and kept running.
 import { type ExecFileException, execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { chownSync, closeSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
@@ -89,8 +89,8 @@ export class SquidInstance {
   /** Creates its folders and all files except the configuration. */
   prepare(): void {
     const { dir, errors, logs, dial_script } = this.paths;
-    for (const folder of [dir, errors, logs]) createSharedFolder(folder, this.#user?.gid);
-    if (this.#user) chownSync(logs, this.#user.uid, this.#user.gid);
+    for (const folder of [dir, errors]) createSharedFolder(folder, this.#user?.gid);
+    createSharedFolder(logs, this.#user?.gid, this.#user?.uid);
     // Written again before every start, so that Squid never reads a file damaged by a power cut.
     for (const [name, text] of errorPages()) this.#place(`${errors}/${name}`, text);
     this.#place(dial_script, dialScript);
