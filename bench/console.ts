@@ -144,7 +144,7 @@ for (const { entries, ...size } of sizes) {
   const operator = await newPage(browser);
   await operator.goto(admin_url);
   await operator.getByLabel('Operator token', { exact: true }).fill(token);
-  await operator.getByLabel(/keep it/i).check();
+  await operator.getByLabel(/^Stay signed in/).check();
   await operator.getByRole('button', { name: 'Sign in', exact: true }).click();
   await operator.getByText('Live', { exact: true }).waitFor();
   const others = await open(operator, admin_url, ofOperator);

@@ -29,19 +29,24 @@ const isSmoke = process.env.BENCH_SMOKE === '1';
 /** Prints what was measured. A missed goal makes the exit code 1. */
 export function report(measured: Measured): void {
   const { work, ours, unit, peer, goal } = measured;
-  const ratio = measured.ratio ?? (peer && ours / peer.value);
-  const judged = ratio ?? ours;
+  const compared = measured.ratio ?? (peer && ours / peer.value);
+  // Against what was too short to be measured there is none.
+  const ratio = Number.isFinite(compared) ? compared : undefined;
+  const judged = compared === undefined ? ours : ratio;
   const isMissed =
-    goal !== undefined && !('atMost' in goal ? judged <= goal.atMost : judged >= goal.atLeast);
+    goal !== undefined &&
+    judged !== undefined &&
+    !('atMost' in goal ? judged <= goal.atMost : judged >= goal.atLeast);
   const words = [
     `${work.padEnd(48)} ${shown(ours).padStart(8)} ${unit}`,
-    peer && `${ratio?.toFixed(2)} of ${peer.name} (${shown(peer.value)})`,
+    peer && `${ratio?.toFixed(2) ?? '–'} of ${peer.name} (${shown(peer.value)})`,
     goal && `asked: ${goalText(goal)}${isMissed ? '  MISSED' : ''}`,
   ];
   console.log(words.filter(Boolean).join('   '));
   if (isMissed && !isSmoke) process.exitCode = 1;
   const file = process.env.BENCH_TABLE;
-  const row: Row = { ...measured, ...(ratio === undefined ? {} : { ratio }), isMissed };
+  const { ratio: _, ...rest } = measured;
+  const row: Row = { ...rest, ...(ratio === undefined ? {} : { ratio }), isMissed };
   if (file) appendFileSync(file, `${JSON.stringify(row)}\n`);
 }
 

@@ -135,13 +135,14 @@ await large.process.stop();
 async function serveLarge(): Promise<Subject & { first_answer_ms: number }> {
   const before = performance.now();
   const port = 18_000 + (process.pid % 1000);
-  const served = await start('../server/bin/exitward.js', ['serve'], {
+  const settings = {
     EXITWARD_DATA_DIR: large.folder,
     EXITWARD_LISTEN: `127.0.0.1:${port}`,
     EXITWARD_ADMIN_LISTEN: '127.0.0.1:0',
     EXITWARD_METRICS_LISTEN: 'off',
     EXITWARD_MAX_AUTHLIST_ENTRIES: '100000000',
-  });
+  };
+  const served = await start('../server/bin/exitward.js', ['serve'], settings, { isQuiet: true });
   const base_url = `http://127.0.0.1:${port}`;
   const answer = await fetch(`${base_url}/v0/contract`, {
     headers: { authorization: authorization(large) },

@@ -74,15 +74,21 @@ export interface Process {
   stop(): Promise<void>;
 }
 
+/** They end with this program, also where a measurement fails. */
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill();
+});
+
 /**
  * Starts a TypeScript file of bench/ as a process, by default on the first core; resolves
- * with its first line.
+ * with its first line. `isQuiet`: what it prints for people is not shown.
  */
 export async function start(
   file: string,
   args: string[],
   env: Record<string, string>,
-  { anywhere = !twoCores } = {},
+  { anywhere = !twoCores, isQuiet = false } = {},
 ): Promise<Process> {
   // The flag that the launcher of `exitward` runs with.
   const path = fileURLToPath(new URL(file, import.meta.url));
@@ -90,8 +96,10 @@ export async function start(
   const [command = '', ...rest] = anywhere ? program : ['taskset', '-c', '0', ...program];
   const child: ChildProcess = spawn(command, rest, {
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', isQuiet ? 'ignore' : 'inherit'],
   });
+  running.add(child);
+  child.once('exit', () => running.delete(child));
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
   const [said] = (await Promise.race([
     once(lines, 'line'),
