@@ -29,7 +29,7 @@ eachDatabase((database) => {
         ['2001:DB8:0::1', 9],
       ] as const) {
         await tx.run(
-          `insert into exit_ips select id, $1, $2, 'unknown', 0 from servers where name = 'fra1'`,
+          `insert into exit_ips (server_id, ip, port_base, status, status_time) select id, $1, $2, 'unknown', 0 from servers where name = 'fra1'`,
           [ip, port_base],
         );
       }
