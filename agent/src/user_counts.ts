@@ -38,6 +38,8 @@ interface Counted {
   was_refused: boolean;
 }
 
+/** An answer about other nodes is used for so long; the control plane drops lost nodes, too. */
+export const leaseSeconds = 45;
 /** Longer lists of addresses are cut: other places do not hear of more. */
 export const maxNetworksOfUser = 256;
 const usualAddressSeconds = 300;

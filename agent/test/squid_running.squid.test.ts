@@ -102,6 +102,17 @@ test('without an agent it serves on, restarts included; the next agent takes it 
   tunnel.socket.destroy();
 });
 
+deepTest('without an agent, what it said of other nodes ends with the lease', async () => {
+  const { apply, engine } = await share();
+  await apply(t.userRecord(1, { limits: { connections: 2 } }));
+  engine.share([{ account: 1, user: 1, connections: 2, ahead: 2, networks: [] }]);
+  await t.until(async () => (await reasonFor(normal)) === 'too_many_connections');
+  await engine.stop({ leave_running: true });
+  expect(await reasonFor(normal)).toBe('too_many_connections');
+  await t.until(async () => (await reasonFor(normal)) === 'let in');
+  await stop();
+});
+
 test('a tunnel that an earlier agent saw opened is closed by the next one when it must', async () => {
   const { apply, restart } = await share();
   const tunnel = await t.openTunnel(byToken, origin.to);

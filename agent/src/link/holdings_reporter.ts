@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { ControlError } from '../control_error.ts';
 import type { Engine } from '../engine.ts';
-import { type Elsewhere, type Holding, keyOf } from '../user_counts.ts';
+import { type Elsewhere, type Holding, keyOf, leaseSeconds } from '../user_counts.ts';
 
 /** The part of the control plane that is needed. A rejection is a ControlError. */
 export interface HoldingReports {
@@ -27,8 +27,6 @@ const everySeconds = 1;
 const sharedSeconds = 3;
 /** Everything is reported again after this long, whatever the control plane may have lost. */
 const wholeSeconds = 60;
-/** An answer about other nodes is used for this long; the control plane drops lost nodes, too. */
-const leaseSeconds = 45;
 /** After failures; the last one if the control plane does not know of holdings. */
 const retrySeconds = { longest: 8, unknown: 60 };
 /** The control plane accepts no more in one report; the rest goes with the next one. */

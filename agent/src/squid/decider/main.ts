@@ -17,7 +17,7 @@ import { type Refusal, Refusals } from '../../policy/refusals.ts';
 import { type Revoked, Sessions } from '../../policy/sessions.ts';
 import { Replica, type Touched } from '../../store/replica.ts';
 import { Unstored } from '../../store/unstored.ts';
-import { UserCounts } from '../../user_counts.ts';
+import { leaseSeconds, UserCounts } from '../../user_counts.ts';
 import {
   type FromDecider,
   type Inquiry,
@@ -64,6 +64,8 @@ let agent: Socket | undefined;
 /** The position whose size was sent to the agent. */
 let sentSize: unknown;
 let toldListeners: ReadonlyMap<number, Listener> | undefined;
+/** Without an agent, what it said of other nodes ends then. */
+let lease: NodeJS.Timeout | undefined;
 /** Squid has no more questions; and the agent has received everything. */
 let isLeaving = false;
 let isParted = false;
@@ -197,6 +199,8 @@ function serveAgent(): void {
     census.caps = caps;
     Object.assign(evaluator, settings);
     agent = socket;
+    clearTimeout(lease);
+    lease = undefined;
     toldListeners = undefined;
     sentSize = undefined;
     sentHeld = '[]';
@@ -212,6 +216,10 @@ function serveAgent(): void {
   const away = () => {
     agent = undefined;
     if (isParted) process.exit(0);
+    lease ??= setTimeout(
+      own(() => users.share([])),
+      leaseSeconds * 1000,
+    );
     setTimeout(own(serveAgent), reconnectMs);
   };
   socket.on('close', own(away));
