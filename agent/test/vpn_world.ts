@@ -241,6 +241,8 @@ export class NodeProcess {
 
   constructor(child: ChildProcess) {
     this.#child = child;
+    // Where it has ended, the missing answer says so.
+    child.stdin?.on('error', () => {});
     const input = child.stdout as NonNullable<ChildProcess['stdout']>;
     this.#lines = createInterface({ input })[Symbol.asyncIterator]();
   }
