@@ -64,6 +64,8 @@ describe('the pages of a large network', { timeout: 600_000 }, () => {
       }
     };
     const fail = (request: Request) => void waiting.delete(request);
+    // Whether requests of the page before end is not said.
+    await at.page.goto('about:blank');
     at.page.on('request', begin).on('requestfinished', end).on('requestfailed', fail);
     await at.open(`/#${path}`);
     await at.page.getByRole('heading', { level: 1 }).waitFor();

@@ -25,6 +25,8 @@ export const passwordOf = (user: string) => `a long password of ${user}`;
 
 /** Sends the form of the sign-in page. */
 export async function giveCredentials(visit: Visit, user: string, password = passwordOf(user)) {
+  // The page before may have an account, too.
+  await visit.button('Sign in').waitFor();
   await visit.field('Account').fill(account);
   await visit.field('User').fill(user);
   await visit.field('Password').fill(password);

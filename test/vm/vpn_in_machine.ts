@@ -497,7 +497,7 @@ await attempt(
   'vpn-l2tp: a session beyond the limit of the user is refused, and one that ended gives its place back',
   async () => {
     await world.apply(userRecord(2, { limits: { connections: 1 } }));
-    await world.client(1).connect(other);
+    await tryUntil('a login by IKEv2', () => world.client(1).connect(other));
     await assert.rejects(connect(other), /authentication failed/);
     assert.deepEqual(
       [lastDenial()?.service, lastDenial()?.reason],
