@@ -281,10 +281,10 @@ export class SimulatedEngine {
 
   /**
    * Opens a connection, or begins another request on one that is open; one too many is refused, and
-   * its client leaves.
+   * its client leaves. Returns whether it was let in.
    */
-  open(request: ProxyRequest, verdict: Decision, connection = this.#newName()): void {
-    if (verdict.verdict !== 'allow' || verdict.authority.by === 'probe') return;
+  open(request: ProxyRequest, verdict: Decision, connection = this.#newName()): boolean {
+    if (verdict.verdict !== 'allow' || verdict.authority.by === 'probe') return false;
     const { authority, exit_ip } = verdict;
     const { account, user } = authority;
     const { source: address } = request;
@@ -296,7 +296,7 @@ export class SimulatedEngine {
     if (reason) {
       this.finish(connection);
       this.#options.onExcess(authority, reason);
-      return;
+      return false;
     }
     this.#end(connection);
     this.#sessions.open(connection, authority);
@@ -310,6 +310,7 @@ export class SimulatedEngine {
     this.#exchanges.set(connection, {
       ...{ asked: request, ...names, since: time, moved_at: time, ...bytes },
     });
+    return true;
   }
 
   transfer(connection: string, up: number, down: number): void {

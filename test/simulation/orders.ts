@@ -122,7 +122,7 @@ export class Orders {
     }
     permission.isCarriedOut = true;
     const named = [...machine.engine.exchanges].filter(
-      ([, exchange]) => isNamed(order, exchange) && this.#isKnown(machine, exchange),
+      ([, exchange]) => isNamed(order, exchange) && this.#isKnown(machine, order, exchange),
     );
     return () => {
       trace.note('order-carried-out', `${machine.name} ${named.length}`);
@@ -138,9 +138,15 @@ export class Orders {
     };
   }
 
-  /** A new engine sees the tunnels of the one before it within a second. */
-  #isKnown({ engine }: Machine, { asked }: Exchange): boolean {
-    return !isLogin(asked) || engine.started_at < this.#options.scheduler.time - 2;
+  /**
+   * A new engine knows the users of the sessions before it within a second, and where their clients
+   * are from tunnels alone, which may be gone.
+   */
+  #isKnown({ engine }: Machine, order: EndOrder, { asked, since }: Exchange): boolean {
+    const { address, exit_ip, service } = order;
+    if (!isLogin(asked) || since > engine.started_at) return true;
+    if ((address ?? exit_ip ?? service) !== undefined) return false;
+    return engine.started_at < this.#options.scheduler.time - 2;
   }
 }
 

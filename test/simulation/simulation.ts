@@ -342,9 +342,7 @@ export class Simulation implements Ends {
   #open(machine: Machine, request: ProxyRequest, again: string | undefined): void {
     const verdict = this.#ask(machine, request);
     if (!verdict) return;
-    const before = machine.engine.exchanges.size;
-    machine.engine.open(request, verdict, again);
-    const isAdmitted = machine.engine.exchanges.size > before;
+    const isAdmitted = machine.engine.open(request, verdict, again);
     if (!isAdmitted || verdict.verdict !== 'allow' || verdict.authority.by === 'probe') return;
     this.#limits?.noteAdmitted(machine, verdict.authority);
   }
