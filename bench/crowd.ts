@@ -99,7 +99,7 @@ async function measure(engine: EngineName, code: string): Promise<void> {
       }
     });
     const of = `${engine}: `;
-    const peer = { name: 'nobody looking', value: nobody };
+    const peer = { name: 'no look open', value: nobody };
     report({ work: `${of}CPU of a second while somebody looks`, ours: looking, unit: 'ms', peer });
     const memory = memory_mb(node.pid);
     report({ work: `${of}memory of the agent`, ours: memory, unit: 'MB' });

@@ -124,7 +124,7 @@ try {
   }
   report({ work: 'nodes without an answer in 2 s', ours: missed, unit: '', goal: { atMost: 0 } });
   report({ work: 'a look again', ours: median(again), unit });
-  const peer = (value: number) => ({ peer: { name: 'nobody looking', value } });
+  const peer = (value: number) => ({ peer: { name: 'no look open', value } });
   for (const [of, name] of [
     ['the server', 'server'],
     ['a node', 'node'],
@@ -136,7 +136,7 @@ try {
   for (let at = 0; at < rounds; at += 1) busy.push(await cpuOfBusyNode());
   const ofBusy = 'CPU of an answer, 100,000 connections, 10,000 groups';
   report({ work: ofBusy, ours: median(busy), unit });
-  const work = 'answers of all nodes a second, nobody looking';
+  const work = 'answers of all nodes a second, no look open';
   report({ work, ours: nobody.reports, unit: '', goal: { atMost: 0 } });
 } finally {
   looking.kill();

@@ -519,9 +519,9 @@ describe('the embedded engine', () => {
   });
 
   test('what the system has not taken yet is not counted', async () => {
-    const server = createServer().listen(0);
+    const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const reader = connect((server.address() as AddressInfo).port);
+    const reader = connect((server.address() as AddressInfo).port, '127.0.0.1');
     const [socket] = (await once(server, 'connection')) as [Socket];
     const connections = new Connections(systemClock, pino({ level: 'silent' }));
     const exchange = await connections.add(socket, 1, () => {}).begin();

@@ -197,7 +197,7 @@ async function expectDenial(client: number, login: Login, reason: string): Promi
     agentLog()
       .slice(before)
       .filter(({ msg }) => msg === 'a VPN login was denied').length;
-  // On a busy machine a packet may be late, and the client gives up ahead of its login.
+  // On a busy machine a packet may be late, and the client gives up before it has logged in.
   for (let tries = 0; tries < 3 && denials() === 0; tries += 1) {
     await expect(world.client(client).connect(login)).rejects.toThrow();
   }
