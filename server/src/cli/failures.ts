@@ -14,13 +14,16 @@ export class ApiFailure extends Failure {
     this.faults = faults;
   }
 
-  /** The same, with the option in front that sets the field. */
+  /** The same, with the option in front that sets the field, in whichever record of a list. */
   as(choices: readonly Choice[]): Failure {
-    const [first] = this.field?.split('.') ?? [];
+    const { field = '', message } = this;
+    const ofRecord = field.replace(/^\w+\.\d+\./, '');
     const [flags = ''] =
-      choices.find(([, , field]) => field !== undefined && field === first) ?? [];
+      choices.find(([, , set]) =>
+        [field, ofRecord].some((name) => set && `${name}.`.startsWith(`${set}.`)),
+      ) ?? [];
     const [option] = /--[\w-]+/.exec(flags) ?? [];
-    return option ? new Failure(this.message.replace(`${this.field}:`, `${option}:`)) : this;
+    return option ? new Failure(message.replace(`${field}:`, `${option}:`)) : this;
   }
 }
 
