@@ -24,7 +24,7 @@ export interface HoldingsReporterOptions {
 
 const everySeconds = 1;
 /** Users who also hold something elsewhere, or did something new, are asked about again then. */
-const sharedSeconds = 3;
+const sharedSeconds = 2;
 /** Everything is reported again after this long, whatever the control plane may have lost. */
 const wholeSeconds = 60;
 /** After failures; the last one if the control plane does not know of holdings. */
@@ -101,7 +101,9 @@ export class HoldingsReporter {
     const gone = Array.from(reported).flatMap(([key, { account, user }]): Due[] =>
       whole || held.has(key) ? [] : [[key, { account, user, connections: 0, networks: [] }]],
     );
-    const all = [...due, ...gone];
+    // Those that wait the longest come first: not all may fit.
+    const askedAt = ([key]: Due) => reported.get(key)?.asked_at ?? 0;
+    const all = [...due, ...gone].sort((a, b) => askedAt(a) - askedAt(b));
     if (!whole && all.length === 0) return;
     await this.#send(whole, firstOf(all), now);
   }
