@@ -91,7 +91,7 @@ async function measure(engine: EngineName, code: string): Promise<void> {
     }
     // The watch ends.
     await sleep(Math.min(31, 3 * seconds) * 1000);
-    const nobody = await cpuDuring(() => sleep(seconds * 1000));
+    const idle = await cpuDuring(() => sleep(seconds * 1000));
     const looking = await cpuDuring(async () => {
       for (let at = 0; at < seconds * 1000; at += everyMs) {
         await look();
@@ -99,7 +99,7 @@ async function measure(engine: EngineName, code: string): Promise<void> {
       }
     });
     const of = `${engine}: `;
-    const peer = { name: 'no look open', value: nobody };
+    const peer = { name: 'no look open', value: idle };
     report({ work: `${of}CPU of a second while somebody looks`, ours: looking, unit: 'ms', peer });
     const memory = memory_mb(node.pid);
     report({ work: `${of}memory of the agent`, ours: memory, unit: 'MB' });

@@ -52,7 +52,7 @@ const pastSeeds = {
   'a node that heard that an account was taken off its server, and not yet that it is back by the same commit, is no liar': 67_874_636,
   'usage of an honest node that carries what its machine can is not held': 377_959_919,
   'a node where a user has just an address, comes after those with connections': 1245,
-  'a node that has to end what is one too many, hears of it in time': 1_541_241_295,
+  'a node that has to end a connection too many learns of that in time': 1_541_241_295,
 };
 
 /** Of lives with a VPN; from 5 on with limits of users and orders, too. */

@@ -58,7 +58,7 @@ export class Simulation implements Ends {
   readonly #life_seconds: number;
   /**
    * In one life of five, so that the lives that are kept stay as they were; none: no machine has a
-   * VPN, and no looks at the open connections.
+   * VPN, and there are no looks at the open connections.
    */
   readonly #conduct: Conduct | undefined;
   readonly #looks: Looks | undefined;
