@@ -163,7 +163,7 @@ const limits: Record<string, readonly number[]> = {
   'time in which nothing moves in a tunnel': [setting('AGENT_IDLE_SECONDS')],
   'the head of a request to a node': [headBytes],
   "requests to a decider that wait for the kernel's list of connections": [
-    ...[of(census, 'maxOfAccount'), of(census, 'maxWaiting')],
+    of(census, 'maxWaiting'),
   ],
   'time of a TLS handshake with a node (embedded)': [of(engine, 'handshake_ms')],
   'connections from an exit (embedded, Squid from version 6)': [sharingSquid, outgoingPorts],

@@ -120,13 +120,21 @@ test('connections that are over, which Squid does not report, make room with the
   expect(admit('e')).toBeUndefined();
   await census.nextList();
   expect(admit('f')).toBe('too_many_connections');
+});
 
-  // A client that is refused again and again waits for no list, and keeps no other from doing so.
-  const waits = Array.from({ length: 50 }, () => census.wait(owner(1)));
-  expect(waits.filter((wait) => wait !== undefined)).toHaveLength(20);
-  expect(census.wait(owner(2))).toBeDefined();
+test('an account waits for a list with half of the places, and always leaves some to the others', async () => {
+  const list = async () => [];
+  const census = new Census({ list, users: noLimits(), onError: () => {} });
+  const waits: Array<Promise<void> | undefined> = [];
+  const waiting = (account: number) => {
+    const more = Array.from({ length: 2000 }, () => census.wait(owner(account)));
+    waits.push(...more);
+    return more.filter((wait) => wait !== undefined).length;
+  };
+  expect([1, 2, 3, 4].map(waiting)).toEqual([500, 250, 125, 63]);
   await Promise.all(waits);
-  expect(census.wait(owner(1))).toBeDefined();
+  expect(waiting(4)).toBe(500);
+  await Promise.all(waits);
 });
 
 test('a list that fails leaves the counts as they are, and is reported', async () => {

@@ -12,9 +12,11 @@ const restsPerList = 10;
 const shortestRestMs = 100;
 /** The longest pause: a client that waits for the next list must still be there. */
 const longestRestMs = 2000;
-/** Requests that may wait for a list, per account and in all. Squid waits for this many. */
-const maxOfAccount = 20;
-const maxWaiting = 500;
+/**
+ * Requests that may wait for a list: half of those that Squid asks about at a time. An account may
+ * have as many as it leaves to the others, so that however many wait, there is room for one more.
+ */
+const maxWaiting = 1000;
 
 export interface CensusOptions {
   /** The names of the open connections. */
@@ -79,7 +81,7 @@ export class Census {
   wait(authority: Authority): Promise<void> | undefined {
     const account = authority.by === 'probe' ? 0 : authority.account;
     const count = this.#waiting.get(account) ?? 0;
-    if (count >= maxOfAccount || this.#waiting_count >= maxWaiting) return undefined;
+    if (count >= maxWaiting - this.#waiting_count) return undefined;
     this.#waiting.set(account, count + 1);
     this.#waiting_count += 1;
     return this.nextList().finally(() => {
