@@ -53,6 +53,7 @@ const pastSeeds = {
   'usage of an honest node that carries what its machine can is not held': 377_959_919,
   'a node where a user has just an address, comes after those with connections': 1245,
   'a node that has to end a connection too many learns of that in time': 1_541_241_295,
+  'a VPN whose agent is dead counts what the proxies of its machine had': 1_174_380_465,
 };
 
 /** Of lives with a VPN; from 5 on with limits of users and orders, too. */

@@ -33,6 +33,7 @@ interface Owner {
 }
 
 interface Held {
+  isProxy: boolean;
   network: string;
   /** Seconds since it began, and since it carried a byte. */
   age: number;
@@ -42,7 +43,8 @@ interface Held {
 /** The connections and networks of a user, by machine. */
 interface Sample {
   at: number;
-  connections: number[];
+  /** Of its parts: proxies and VPN, which hear of each other only while their agent is there. */
+  connections: Array<[proxies: number, vpn: number]>;
   networks: string[][];
 }
 
@@ -148,7 +150,10 @@ export class Limits {
     const held = machines.map((machine) => this.#heldAt(machine, user));
     user.samples.push({
       at,
-      connections: held.map(({ length }) => length),
+      connections: held.map((of) => {
+        const { length } = of.filter(({ isProxy }) => isProxy);
+        return [length, of.length - length];
+      }),
       networks: held.map((of) => of.map(({ network }) => network)),
     });
     const first = at - memorySeconds - addressSeconds;
@@ -162,7 +167,8 @@ export class Limits {
       .filter(
         (exchange) => isSame(exchange, owner) && exchange.service === (service ?? exchange.service),
       )
-      .map(({ asked, address, since, moved_at }) => ({
+      .map(({ service, asked, address, since, moved_at }) => ({
+        isProxy: service === 'proxy',
         network: clientNetworks(address)[0]?.name ?? address,
         age: time - since,
         // The address of a tunnel is in use as long as that is there.
@@ -222,11 +228,11 @@ function placesOf(held: readonly Held[]): Set<string> {
   return new Set(used.map(({ network }) => network));
 }
 
-/** The sum of the most that each of these machines had at any time. */
+/** The sum of the most that each part of these machines had at any time. */
 function sumOfHighest(samples: readonly Sample[], machines: readonly number[]): number {
-  const highest = (machine: number) =>
-    Math.max(0, ...samples.map(({ connections }) => connections[machine] ?? 0));
-  return machines.reduce((sum, machine) => sum + highest(machine), 0);
+  const highest = (machine: number, part: 0 | 1) =>
+    Math.max(0, ...samples.map(({ connections }) => connections[machine]?.[part] ?? 0));
+  return machines.reduce((sum, machine) => sum + highest(machine, 0) + highest(machine, 1), 0);
 }
 
 function networksOf(samples: readonly Sample[], machines: readonly number[]): Set<string> {

@@ -22,20 +22,27 @@ process.on('exit', () => rmSync(dir, { recursive: true, force: true }));
 // The parent has ended, or everything was sent.
 process.on('disconnect', () => process.exit());
 
+let current: { seed: number; simulation: Simulation } | undefined;
+/** Ends this program: what went wrong, and in which life. */
+function fail(error: unknown): never {
+  console.error(`${(error as Error).stack}\n`);
+  if (current) {
+    const { seed, simulation } = current;
+    const history = `what came before:\n${simulation.trace}`;
+    console.error(`Replay it with EXITWARD_TEST_SEED=${seed}; ${history}`);
+  }
+  process.exit(1);
+}
+// What a part of a life throws where nothing waits for it is its failure, too.
+process.on('uncaughtException', fail);
+
 const beginning = await begin(join(dir, 'beginning'), new TestClock());
 const [, , conduct, ...seeds] = process.argv;
 for (const seed of seeds.map(Number)) {
   const simulation = new Simulation(seed, beginning, join(dir, 'life'), conduct as Conduct);
-  try {
-    const { digest, counts } = await simulation.run();
-    process.send?.({ seed, digest, counts: [...counts] } satisfies Life);
-  } catch (error) {
-    console.error(`${(error as Error).stack}\n`);
-    console.error(
-      `Replay it with EXITWARD_TEST_SEED=${seed}; what came before:\n${simulation.trace}`,
-    );
-    process.exit(1);
-  }
+  current = { seed, simulation };
+  const { digest, counts } = await simulation.run().catch(fail);
+  process.send?.({ seed, digest, counts: [...counts] } satisfies Life);
 }
 process.disconnect?.();
 
