@@ -835,6 +835,8 @@ export interface ExitUse {
   server: string;
   /** The node that has it. */
   node: string;
+  /** Whether its server has the exit now. */
+  has_exit: boolean;
 }
 
 export interface ExitUseQuestion {
@@ -853,7 +855,7 @@ export interface ExitUseQuestion {
 }
 
 export interface ExitUses {
-  /** At most 1000; those that match in all that was asked first. */
+  /** At most 1000; those of the server that has the exit now come first, then those that match in all that was asked. If there are more, each node has its share; uses of other servers are listed last if the exit was certainly not theirs at that time. */
   uses: ExitUse[];
   /** How many more there are. */
   more: number;

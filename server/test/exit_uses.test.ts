@@ -93,11 +93,11 @@ eachDatabase((database) => {
         {
           ...{ ...who, address: '203.0.113.9', source_port: 50_001, until: t.now() - 590 },
           ...{ exit_ports: { first: 40_211, last: 40_211 }, unknown: [] },
-          ...{ server: 'ams1', node: 'ams1-a' },
+          ...{ server: 'ams1', node: 'ams1-a', has_exit: true },
         },
         {
           ...{ ...who, address: '2001:db8::1', source_port: 50_001, until: null },
-          ...{ unknown: ['port'], server: 'fra1', node: 'fra1-a' },
+          ...{ unknown: ['port'], server: 'fra1', node: 'fra1-a', has_exit: false },
         },
       ],
       more: 3,
@@ -132,6 +132,31 @@ eachDatabase((database) => {
       { node: 'ams1-a', server: 'ams1', reason: 'not_logged', has_exit: true },
       { node: 'fra1-a', server: 'fra1', reason: 'not_logged', has_exit: false },
     ]);
+  });
+
+  test('a node that lies about an exit leaves the answers of others where they are', async () => {
+    const times = { since: 0, until: undefined };
+    const lies = Array.from({ length: 1000 }, () => use(times));
+    const genuine = Array.from({ length: 20 }, () => use({ unknown: ['port'] }));
+    const listed = async (at: number, [fra1, ams1]: [Body[], Body[]]) => {
+      const { body } = await ask(question({ at, margin_seconds: 5 }), [answer(fra1), answer(ams1)]);
+      expect([body.uses.length, body.more]).toEqual([1000, 20]);
+      return (body.uses as Body[]).map(({ node }) => node);
+    };
+    const [fra1, ams1] = ['fra1-a', 'ams1-a'].map((node) => Array<string>(20).fill(node));
+    const around = t.now() - 600;
+    // Since before that time on ams1; then on a server where it was not yet.
+    await t.write((tx) =>
+      tx.run('update exit_ips set added_at = $1 where ip = $2', [around - 5, exitIp]),
+    );
+    const first = await listed(around, [lies, genuine]);
+    expect(first.slice(0, 20)).toEqual(ams1);
+    expect((await listed(around - 1, [lies, genuine])).slice(0, 20)).toEqual(ams1);
+    const moved = await listed(around - 1, [genuine, lies]);
+    expect(moved.slice(980)).toEqual(fra1);
+    await t.write((tx) =>
+      tx.run('update exit_ips set added_at = $1 where ip = $2', [t.now(), exitIp]),
+    );
   });
 
   test('only nodes that may have had the exit at that time are said to be missing', async () => {

@@ -58,13 +58,14 @@ export interface NodeExitUses {
   more: number;
 }
 
-export type ExitUse = NodeExitUse & { server: string; node: string };
+/** `has_exit`: its node's server has the exit now. */
+export type ExitUse = NodeExitUse & { server: string; node: string; has_exit: boolean };
 
 /** Why a node is missing; `not_logged`: it has no files of that time. */
 export type UseSilence = 'offline' | 'outdated' | 'no_answer' | 'not_logged';
 
 export interface ExitUses {
-  /** Those that match in all that was asked come first. */
+  /** Those of the server that has the exit come first, then those that match in all. */
   uses: ExitUse[];
   more: number;
   /** Nodes that may have had the exit and cannot say; `has_exit`: their server has it now. */
@@ -217,7 +218,7 @@ function merge(
   // Before it came there, any server may have had it.
   const { added_at = null } = home ?? {};
   const wasHome = added_at !== null && added_at <= at - margin_seconds;
-  const uses: ExitUse[] = [];
+  const byNode: ExitUse[][] = [];
   const missing: ExitUses['missing'] = [];
   let more = 0;
   for (const node of nodes) {
@@ -227,12 +228,29 @@ function merge(
     const reason = answer ? notLogged(answer, at) : silenceOf(node);
     if (reason && (has_exit || !wasHome)) missing.push({ node: name, server, reason, has_exit });
     more += answer?.more ?? 0;
-    for (const use of answer?.uses ?? []) uses.push({ ...use, server, node: name });
+    byNode.push((answer?.uses ?? []).map((use) => ({ ...use, server, node: name, has_exit })));
   }
-  uses.sort((a, b) => a.unknown.length - b.unknown.length || a.since - b.since);
-  missing.sort((a, b) => Number(b.has_exit) - Number(a.has_exit));
-  more += Math.max(0, uses.length - maxUses);
-  return { uses: uses.slice(0, maxUses), more, missing };
+  const listed = fairShares(byNode, ({ has_exit }) => has_exit || !wasHome);
+  missing.sort(ofExitFirst);
+  more += byNode.flat().length - listed.length;
+  return { uses: listed.sort((a, b) => ofExitFirst(a, b) || byMatch(a, b)), more, missing };
+}
+
+type OfExit = Pick<ExitUse, 'has_exit'>;
+const ofExitFirst = (a: OfExit, b: OfExit) => Number(b.has_exit) - Number(a.has_exit);
+const byMatch = (a: NodeExitUse, b: NodeExitUse) =>
+  a.unknown.length - b.unknown.length || a.since - b.since;
+
+/**
+ * Takes a use of each node in turn, so that no node's lies displace the answers of others; those
+ * that can't be true only where there is room.
+ */
+function fairShares(byNode: readonly ExitUse[][], canBeTrue: (use: ExitUse) => boolean): ExitUse[] {
+  const ranked = byNode.flatMap((uses) =>
+    uses.sort(byMatch).map((use, turn) => ({ use, turn, isLast: !canBeTrue(use) })),
+  );
+  ranked.sort((a, b) => Number(a.isLast) - Number(b.isLast) || a.turn - b.turn);
+  return ranked.slice(0, maxUses).map(({ use }) => use);
 }
 
 /** Today's file begins with the first connection. */

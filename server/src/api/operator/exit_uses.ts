@@ -58,11 +58,12 @@ const Use = Named('ExitUse', {
   }),
   server: Type.String({ description: 'Server short name.' }),
   node: Type.String({ description: 'The node that has it.' }),
+  has_exit: Type.Boolean({ description: 'Whether its server has the exit now.' }),
 });
 
 const ExitUses = Named('ExitUses', {
   uses: Type.Array(Use, {
-    description: `At most ${maxUses}; those that match in all that was asked first.`,
+    description: `At most ${maxUses}; those of the server that has the exit now come first, then those that match in all that was asked. If there are more, each node has its share; uses of other servers are listed last if the exit was certainly not theirs at that time.`,
   }),
   more: Integer('How many more there are.'),
   missing: Type.Array(
