@@ -33,7 +33,7 @@ function fail(error: unknown): never {
   }
   process.exit(1);
 }
-// What a part of a life throws where nothing waits for it is its failure, too.
+// An error that a part of a life throws where nothing waits for it is its failure, too.
 process.on('uncaughtException', fail);
 
 const beginning = await begin(join(dir, 'beginning'), new TestClock());
