@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import pino from 'pino';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { Connections } from '../src/embedded/connections.ts';
 import { type EmbeddedNode, startEmbeddedNode } from './embedded_node.ts';
@@ -50,6 +50,8 @@ describe('the embedded engine', () => {
   /** Answers when a test says so. */
   let slow = Promise.withResolvers<string[]>();
   let isAsked = false;
+  let secondsAhead = 0;
+  const clock = { ...systemClock, now: () => systemClock.now() + secondsAhead };
   const names: t.Names = new Map([
     [
       'slow.example',
@@ -62,37 +64,93 @@ describe('the embedded engine', () => {
 
   beforeAll(async () => {
     origin = await t.startOrigin();
-    node = await startEmbeddedNode({ records: t.usualRecords(), names });
+    node = await startEmbeddedNode({ records: t.usualRecords(), names }, { clock });
   });
   afterAll(async () => {
     await node?.stop();
     await origin?.stop();
   });
-  test('a download that is ended is billed for no byte that the client cannot get', async () => {
-    const usage = await t.Usage.from(node.engine, origin.url, normal);
-    const client = await t.openTunnel(normal, origin.to);
-    client.socket.pause();
-    client.write(t.requestText('GET', '/bytes/50000000'));
-    let before = 0;
-    await t.until(async () => {
-      await usage.poll();
-      const down = usage.open[0]?.down ?? 0;
-      const isFull = down > 100_000 && down === before;
-      before = down;
-      return isFull;
-    });
-    expect(await node.engine.end({ account: 1 })).toBe(1);
-    client.socket.resume();
-    await client.ended();
-    await usage.poll();
-    const { up, down } = usage.sums.get('1 1') ?? { up: 0, down: 0 };
-    expect(up).toBe(client.sent);
-    expect(down).toBeLessThanOrEqual(client.received);
-    // The system takes a write in parts; one that is under way does not count.
-    expect(down).toBeGreaterThan(client.received - 70_000);
-    await usage.poll();
-    expect(usage.sums.get('1 1'), 'once').toEqual({ up, down });
+  afterEach(() => {
+    secondsAhead = 0;
   });
+  const tlsPort = () => ({ port: t.tlsBase + 2, proxy_certificate: node.certificate });
+  const ports: Array<[string, () => t.Through]> = [
+    ['a plain port', () => normal],
+    ['a TLS port', tlsPort],
+  ];
+  const endings: Array<[string, () => unknown]> = [
+    ['by an order', () => node.engine.end({ account: 1 })],
+    [
+      'because of a limit of its user',
+      async () => {
+        node.engine.share([{ account: 1, user: 1, connections: 1, ahead: 1, networks: [] }]);
+        await node.apply(t.userRecord(1, { limits: { connections: 1 } }));
+        node.engine.share([]);
+        await node.apply(t.userRecord(1));
+      },
+    ],
+  ];
+  test.each(
+    ports.flatMap(([at, through]) => endings.map(([why, end]) => [why, at, through, end] as const)),
+  )(
+    'a download that is ended %s at %s is billed for no byte that the client cannot get',
+    async (_why, _at, through, end) => {
+      const usage = await t.Usage.from(node.engine, origin.url, normal);
+      const client = await t.openTunnel(through(), origin.to);
+      client.socket.pause();
+      client.write(t.requestText('GET', '/bytes/50000000'));
+      let before = 0;
+      await t.until(async () => {
+        await usage.poll();
+        const down = usage.open[0]?.down ?? 0;
+        const isFull = down > 100_000 && down === before;
+        before = down;
+        return isFull;
+      });
+      await end();
+      client.socket.resume();
+      await client.ended();
+      await usage.poll();
+      const { up, down } = usage.sums.get('1 1') ?? { up: 0, down: 0 };
+      expect(up).toBe(client.sent);
+      expect(down).toBeLessThanOrEqual(client.received);
+      // The system takes a write in parts; one that is under way does not count.
+      expect(down).toBeGreaterThan(client.received - 70_000);
+      await usage.poll();
+      expect(usage.sums.get('1 1'), 'once').toEqual({ up, down });
+    },
+  );
+
+  test.each(ports)(
+    'the address of a tunnel at %s counts for as long as its limit says after the last byte',
+    async (_at, through) => {
+      const limits = { addresses: 1, address_seconds: 300 };
+      await node.apply(t.userRecord(2, { limits }));
+      const first = { ...through(), from: t.sources[1] };
+      const other = {
+        ...{ ...normal, from: t.sources[2] as string },
+        authorization: t.basic(t.tokenOf(2)),
+      };
+      const tunnel = await t.openTunnel(first, origin.to);
+      for (let minutes = 0; minutes < 10; minutes += 2) {
+        secondsAhead += 120;
+        expect((await tunnel.ask(t.requestText('GET', '/'))).status).toBe(200);
+        expect(node.engine.held()).toMatchObject([{ networks: [t.sources[1]] }]);
+      }
+      expect((await t.ask(other, 'GET', origin.url)).status).toBe(429);
+      secondsAhead += 301;
+      expect(node.engine.held()).toMatchObject([{ connections: 1, networks: [] }]);
+      const latest = await t.openTunnel(other, origin.to);
+      // Used again, the first one has the address that came last.
+      expect((await tunnel.ask(t.requestText('GET', '/'))).status).toBe(200);
+      node.engine.held();
+      await tunnel.ended();
+      latest.socket.destroy();
+      await node.apply(t.userRecord(2));
+      // Without the limit no address counts any longer.
+      expect(node.engine.held()).toEqual([]);
+    },
+  );
 
   const withOrigin = async (
     onText: (socket: Socket, text: string) => void,

@@ -7,6 +7,7 @@ import { CappedConnections, type ConnectionCaps, mostAccepted } from '../connect
 import type { Authority } from '../policy/decision.ts';
 import type { Reason } from '../policy/denials.ts';
 import type { UserCounts } from '../user_counts.ts';
+import type { Connection } from './connections.ts';
 import { noticeGone } from './gone.ts';
 
 export class Accepted {
@@ -15,7 +16,8 @@ export class Accepted {
   /** Connections without an admitted request, oldest first, by the two ends of the connection. */
   readonly #waiting = new Map<string, Socket>();
   readonly #admitted: CappedConnections;
-  readonly #open = new Map<string, Socket>();
+  /** Undefined until a request is let in. Over TLS its socket is not the one that was accepted. */
+  readonly #open = new Map<string, Connection | undefined>();
   readonly #users: UserCounts;
 
   constructor(caps: ConnectionCaps, users: UserCounts) {
@@ -36,7 +38,7 @@ export class Accepted {
       return;
     }
     this.#byNetwork.add(networks, 1);
-    this.#open.set(ends, socket);
+    this.#open.set(ends, undefined);
     this.#waiting.set(ends, socket);
     noticeGone(socket, own);
     socket.once(
@@ -56,7 +58,8 @@ export class Accepted {
   }
 
   /** The reason if it would be one too many for this authority or address, or in all. */
-  admit(socket: Socket, authority: Authority, now: number): Reason | undefined {
+  admit(connection: Connection, authority: Authority, now: number): Reason | undefined {
+    const { socket } = connection;
     const ends = endsOf(socket);
     // It is already closed.
     if (ends === undefined || !this.#open.has(ends)) return undefined;
@@ -66,6 +69,7 @@ export class Accepted {
     if (reason) return reason;
     if (this.#admitted.admit(ends, source, authority) === 'refused') return 'too_many_connections';
     if (isConcerned) this.#users.admit(ends, source, authority, now);
+    this.#open.set(ends, connection);
     this.#waiting.delete(ends);
     return undefined;
   }
@@ -76,26 +80,26 @@ export class Accepted {
   }
 
   /** Counts an admitted connection for its user, who may have a new limit. */
-  follow(socket: Socket, authority: Authority): void {
+  follow({ socket }: Connection, authority: Authority): void {
     const ends = endsOf(socket);
     if (ends !== undefined && this.#open.has(ends)) {
       this.#users.admit(ends, socket.remoteAddress ?? '', authority, undefined);
     }
   }
 
-  /** The connections that are counted for a user with limits. */
-  *ofLimited(): Generator<[name: string, Socket]> {
+  /** Notes when the connections of users with limits last carried a byte. */
+  look(now: number): void {
     for (const name of this.#users.names()) {
-      const socket = this.#open.get(name);
-      if (socket) yield [name, socket];
+      const connection = this.#open.get(name);
+      if (connection) this.#users.moved(name, connection.look(now).last_byte_at);
     }
   }
 
   /** The connections that pass a limit of their user. */
-  excess(now: number): Array<{ socket: Socket; reason: Reason }> {
-    return this.#users.excess(now).flatMap(({ connection, reason }) => {
-      const socket = this.#open.get(connection);
-      return socket ? [{ socket, reason }] : [];
+  excess(now: number): Array<{ connection: Connection; reason: Reason }> {
+    return this.#users.excess(now).flatMap(({ connection: name, reason }) => {
+      const connection = this.#open.get(name);
+      return connection ? [{ connection, reason }] : [];
     });
   }
 }

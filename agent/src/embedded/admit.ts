@@ -76,7 +76,7 @@ export async function admit(
     return denied.reason;
   };
   if (verdict.verdict !== 'allow') return refuse(verdict);
-  const reason = ctx.accepted.admit(connection.socket, verdict.authority, now);
+  const reason = ctx.accepted.admit(connection, verdict.authority, now);
   if (reason) return refuse({ reason, principal: verdict });
   // From here on it can be revoked, even while it waits for a name or a destination.
   const { authority, exit_ip } = verdict;

@@ -209,11 +209,9 @@ class EmbeddedEngine implements Engine {
   }
 
   held(): Holding[] {
-    const { accepted, connections, users, clock } = this.#ctx;
+    const { accepted, users, clock } = this.#ctx;
     const now = clock.now();
-    for (const [name, socket] of accepted.ofLimited()) {
-      users.moved(name, connections.find(socket)?.look(now).last_byte_at ?? 0);
-    }
+    accepted.look(now);
     return users.held(now);
   }
 
@@ -280,15 +278,15 @@ class EmbeddedEngine implements Engine {
 
   #closeRevoked(accounts?: Iterable<number>): void {
     if (this.#on_revoke === 'leave') return;
-    const { sessions, connections, replica, rules, clock, log } = this.#ctx;
+    const { sessions, connections, accepted, replica, rules, clock, log } = this.#ctx;
     const revoked = [...sessions.revoked(replica.policy, rules, clock.now(), accounts)];
     for (const { connection, reason } of revoked) {
       log.info({ connection, reason }, 'a connection was ended');
       connections.close(connection);
     }
-    for (const { socket, reason } of this.#ctx.accepted.excess(clock.now())) {
-      log.info({ connection: connections.find(socket)?.name, reason }, 'a connection was ended');
-      socket.destroy();
+    for (const { connection, reason } of accepted.excess(clock.now())) {
+      log.info({ connection: connection.name, reason }, 'a connection was ended');
+      connection.cut();
     }
   }
 
@@ -298,7 +296,7 @@ class EmbeddedEngine implements Engine {
     const changed = touched === 'all' ? sessions.all() : sessions.of(touched);
     for (const [name, authority] of changed) {
       const connection = connections.named(name);
-      if (connection) accepted.follow(connection.socket, authority);
+      if (connection) accepted.follow(connection, authority);
     }
   }
 
