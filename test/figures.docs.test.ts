@@ -271,7 +271,9 @@ const limits: Record<string, readonly number[]> = {
     ...['person', 'operators', 'all', 'leaseSeconds'].map((name) => of(watches, name)),
   ],
   'orders to end connections': [
-    ...['account', 'operator', 'all', 'orderSeconds'].map((name) => of(endOrders, name)),
+    ...['user', 'users', 'admins', 'operator', 'all', 'allBeforeUsers', 'orderSeconds'].map(
+      (name) => of(endOrders, name),
+    ),
   ],
   'attempts to sign in': ['Name', 'Address', 'Site', 'Name']
     .map((whose) => of(throttle, `freeOf${whose}`))

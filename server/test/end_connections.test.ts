@@ -222,14 +222,18 @@ eachDatabase((database) => {
     expect((await operator({ node: 99 })).status).toBe(404);
   });
 
-  test('an account that orders too much within a minute waits; operators do not wait for it', async () => {
+  test('people who order too much within a minute wait; users hold no admin back, and nobody an operator', async () => {
     for (const node of nodes) node.stop();
     await t.pass(46);
-    for (let count = 0; count < 20; count += 1) {
-      expect((await person('carol', {})).status).toBe(200);
-    }
+    const statuses = async (name: string, times: number) => {
+      const answers = [];
+      for (let count = 0; count < times; count += 1) answers.push(await person(name, {}));
+      return answers.map(({ status }) => status);
+    };
+    const times = (count: number) => Array<number>(count).fill(200);
+    expect(await statuses('carol', 6)).toEqual([...times(5), 429]);
+    expect(await statuses('boss', 21)).toEqual([...times(20), 429]);
     const refused = await person('boss', {});
-    expect(refused.status).toBe(429);
     expect(refused.headers.get('retry-after')).toBe('60');
     expect((await operator({ account: 'acme' })).status).toBe(200);
     t.clock.advance(61);
@@ -237,6 +241,34 @@ eachDatabase((database) => {
     await t.pass(121);
     expect(await t.running.ctx.db.all('select * from end_orders')).toEqual([]);
     expect(await t.running.ctx.db.all('select * from taken_end_orders')).toEqual([]);
+    for (const node of nodes) await node.start();
+  });
+
+  test('orders of users without the admin flag are bounded for an account and for the network', async () => {
+    for (const node of nodes) node.stop();
+    await t.pass(46);
+    const setOrders = (names: readonly string[]) =>
+      t.write(async (tx) => {
+        await tx.run('delete from end_orders');
+        const rows = names.map((ordered_by, id) => {
+          return { id: id + 9000, sealed: '', ordered_by, ordered_at: tx.now };
+        });
+        await tx.insertMany('end_orders', rows);
+      });
+    const ofUsers = (account: number, count: number) =>
+      Array.from({ length: count }, (_, id) => `user ${account} ${id + 900}`);
+    const outcome = async () =>
+      Promise.all(['carol', 'boss'].map(async (name) => (await person(name, {})).status));
+    await setOrders(ofUsers(ids.acme, 20));
+    expect(await outcome()).toEqual([429, 200]);
+    await setOrders(ofUsers(Number(`${ids.acme}0`), 20));
+    expect(await outcome()).toEqual([200, 200]);
+    await setOrders(ofUsers(999, 300));
+    expect(await outcome()).toEqual([429, 200]);
+    await setOrders(ofUsers(999, 600));
+    expect(await outcome()).toEqual([429, 429]);
+    expect((await operator({ account: 'acme' })).status).toBe(200);
+    await setOrders([]);
     for (const node of nodes) await node.start();
   });
 });

@@ -28,6 +28,16 @@ export async function countOrders(
   return { own: Number(row?.own ?? 0), all: Number(row?.every ?? 0) };
 }
 
+/** How many orders came after a time, of names that begin like this. */
+export async function countOrdersOf(db: Reader, start: string, after: number): Promise<number> {
+  const row = await db.one<{ orders: number }>(
+    `select count(*) as orders from end_orders
+     where ordered_at > $2 and ordered_by like $1`,
+    [`${start}%`, after],
+  );
+  return row?.orders ?? 0;
+}
+
 export function insertOrder(tx: Transaction, row: EndOrderRow): Promise<void> {
   return tx.insertMany('end_orders', [{ ...row }]);
 }

@@ -17,6 +17,9 @@ export interface EndFilter extends WatchFilter {
   service?: string | undefined;
 }
 
+/** A person of an account, or its admins together; undefined: an operator. */
+export type EndOrderer = { account_id: number; user_id?: number | undefined } | undefined;
+
 /** The order as the audit log shows it: names in place of ids. */
 export type EndNames = Readonly<Record<string, string | undefined>>;
 
@@ -34,8 +37,11 @@ export interface EndedConnections {
 export const endWaitSeconds = 5;
 /** A node that comes back later does not get the order. */
 export const orderSeconds = 60;
-/** How many orders there may be within a minute. */
-const maxOrders = { account: 20, operator: 60, all: 600 };
+/**
+ * How many orders there may be within a minute. People without the admin flag have their own count:
+ * each, those of an account, and those of the network, which leave the rest of `all` to admins.
+ */
+const maxOrders = { user: 5, users: 20, admins: 20, operator: 60, allBeforeUsers: 300, all: 600 };
 const paceSeconds = 60;
 /** So long orders are kept, for their pace and for late answers. */
 const keptSeconds = 120;
@@ -44,18 +50,17 @@ const keptSeconds = 120;
 type Write = <T>(action: (tx: Transaction) => Promise<T>) => Promise<T>;
 
 /**
- * Has the nodes end connections, and waits up to five seconds for what they say. `account_id`: that
- * of the person, or undefined for operators. Errors: those of `write`; 429 when there were too many
- * orders lately.
+ * Has the nodes end connections, and waits up to five seconds for what they say. `by`: of whose
+ * orders there may only be so many. Errors: those of `write`; 429 when there were too many lately.
  */
 export async function endConnections(
   { db, secrets, clock }: Pick<Context, 'db' | 'secrets' | 'clock'>,
   write: Write,
   filter: EndFilter,
-  account_id: number | undefined,
+  by: EndOrderer,
   names: EndNames,
 ): Promise<EndedConnections> {
-  const { id, until } = await write((tx) => giveOrder(tx, secrets, filter, account_id, names));
+  const { id, until } = await write((tx) => giveOrder(tx, secrets, filter, by, names));
   const nodes = await nodesToAsk(db, filter);
   await waitFor(
     db,
@@ -87,15 +92,11 @@ async function giveOrder(
   tx: Transaction,
   secrets: Secrets,
   filter: EndFilter,
-  account_id: number | undefined,
+  by: EndOrderer,
   names: EndNames,
 ): Promise<{ id: number; until: number }> {
-  const isOperator = account_id === undefined;
-  const ordered_by = isOperator ? `operator ${tx.actor.name}` : `account ${account_id}`;
-  const { own, all } = await store.countOrders(tx, ordered_by, tx.now - paceSeconds);
-  const maxOwn = isOperator ? maxOrders.operator : maxOrders.account;
-  // Accounts together must not keep operators from ending connections.
-  if (own >= maxOwn || (!isOperator && all >= maxOrders.all)) {
+  const ordered_by = ordererOf(tx.actor, by);
+  if (await isTooOften(tx, ordered_by, by)) {
     throw tooManyRequests(
       'Connections were ended too often within a minute; try again in a moment.',
       { 'retry-after': String(paceSeconds) },
@@ -116,6 +117,24 @@ async function giveOrder(
     after: { ...names, nodes: nodes.length },
   });
   return { id, until: tx.now + orderSeconds };
+}
+
+function ordererOf({ name }: Actor, by: EndOrderer): string {
+  if (!by) return `operator ${name}`;
+  const { account_id, user_id } = by;
+  return user_id === undefined ? `account ${account_id}` : `${usersOf(account_id)}${user_id}`;
+}
+
+const usersOf = (account_id: number) => `user ${account_id} `;
+
+/** Accounts never keep operators from ending connections, nor users their admins. */
+async function isTooOften(db: Transaction, ordered_by: string, by: EndOrderer): Promise<boolean> {
+  const after = db.now - paceSeconds;
+  const { own, all } = await store.countOrders(db, ordered_by, after);
+  if (!by) return own >= maxOrders.operator;
+  if (by.user_id === undefined) return own >= maxOrders.admins || all >= maxOrders.all;
+  if (own >= maxOrders.user || all >= maxOrders.allBeforeUsers) return true;
+  return (await store.countOrdersOf(db, usersOf(by.account_id), after)) >= maxOrders.users;
 }
 
 /** The record that gives nodes an order; undefined: it is long over. */

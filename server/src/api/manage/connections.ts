@@ -77,7 +77,7 @@ export function connectionRoutes({ ctx, audience, routesOf, write }: Mount): voi
     answer: EndedConnections,
     statuses: {
       ...notNamed,
-      429: 'Connections were ended too often within a minute.',
+      429: 'Connections were ended too often within a minute. Admins and the other users of an account are counted apart.',
     },
     handle: async (request) => {
       const { scope, body } = request;
@@ -89,7 +89,7 @@ export function connectionRoutes({ ctx, audience, routesOf, write }: Mount): voi
         ctx,
         (action) => write(request, action),
         filter,
-        audience.is_operator ? undefined : scope.account_id,
+        audience.is_operator ? undefined : { account_id: scope.account_id, user_id: only_user?.id },
         { ...(user === undefined ? { account } : { user }), ...addresses, server, service },
       );
       return presentEnded(ended, audience.is_operator);
