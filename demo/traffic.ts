@@ -171,5 +171,5 @@ const proxyUsersOf = ({ id: account, users }: Account) =>
 function isOpen(account: Account | undefined, user_id: number, now: number): boolean {
   const user = account?.users.get(user_id);
   if (!account || !user) return false;
-  return faultOf(account, user, account.contract?.port_scheme, now) === undefined;
+  return faultOf(account, user, account.contract?.port_scheme, now, 'proxy') === undefined;
 }

@@ -137,13 +137,13 @@ describe('one user of one account', () => {
   test('loses its tunnel and its password when the server gets another key', () => {
     const policy = policyOf('alice');
     const { authority } = decide(policy, 'alice@Acme', 1) as Allowed;
-    expect(revocationOf(policy, rules, authority, noon)).toBeUndefined();
+    expect(revocationOf(policy, rules, authority, noon, 'vpn-ikev2')).toBeUndefined();
     const vpn_key = Buffer.alloc(32, 8).toString('base64url');
     policy.apply({ kind: 'server', value: { ...server, vpn_key, vpn_generation: 1 } });
-    expect(revocationOf(policy, rules, authority, noon)).toBe('bad_token');
+    expect(revocationOf(policy, rules, authority, noon, 'vpn-ikev2')).toBe('bad_token');
     expect(decide(policy, 'alice@Acme', 1)).toMatchObject({ reason: 'bad_token' });
     const next = decide(policy, 'alice@Acme', 1, vpn_key) as Allowed;
-    expect(revocationOf(policy, rules, next.authority, noon)).toBeUndefined();
+    expect(revocationOf(policy, rules, next.authority, noon, 'vpn-ikev2')).toBeUndefined();
   });
 });
 

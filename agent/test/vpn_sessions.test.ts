@@ -160,7 +160,10 @@ class Life {
       const { address, authority, connection } = outcome;
       this.trace.push(`${connection} has ${address}`);
       expect(address, 'the address of PPP').toBe(given ?? address);
-      expect(revocationOf(this.#policy, rules, authority, this.#now), connection).toBeUndefined();
+      expect(
+        revocationOf(this.#policy, rules, authority, this.#now, undefined),
+        connection,
+      ).toBeUndefined();
       const isShared = !this.#isLost && this.#tunnels.has(address);
       expect(isShared, 'the address has a tunnel').toBe(false);
       // charon does not wait for that long.
@@ -227,7 +230,7 @@ class Life {
       if (change !== this.#changes) return;
       for (const { address, connection, authority } of before) {
         if (accounts && !accounts.includes(authority.account)) continue;
-        const reason = revocationOf(this.#policy, rules, authority, at);
+        const reason = revocationOf(this.#policy, rules, authority, at, undefined);
         const isOpen =
           this.#kernel.kept.get(address)?.is_open && this.#nameAt(address) === connection;
         if (isOpen) expect(reason, `${connection} is open`).toBeUndefined();
@@ -374,7 +377,10 @@ class Life {
         .sort(),
     );
     for (const { authority, connection } of open) {
-      expect(revocationOf(this.#policy, rules, authority, this.#now), connection).toBeUndefined();
+      expect(
+        revocationOf(this.#policy, rules, authority, this.#now, undefined),
+        connection,
+      ).toBeUndefined();
     }
     this.#tunnels.clear();
     this.#now += 60;

@@ -100,6 +100,22 @@ test.each([true, false])(
   },
 );
 
+test('the next agent judges a tunnel by its service once it has seen it, and not before', async () => {
+  const inside = await connect('192.0.2.1');
+  limit({ services: ['vpn-ikev2'] });
+  startAgent();
+  await sessions.recover();
+  expect([await sessions.closeRevoked(), open()], 'before the first look').toEqual([[], [inside]]);
+  await second();
+  expect(open()).toEqual([inside]);
+  startAgent();
+  await sessions.recover();
+  limit({ services: ['proxy'] });
+  expect(await sessions.closeRevoked(), 'it may be allowed').toEqual([]);
+  await second();
+  expect(open()).toEqual([]);
+});
+
 test('an address counts while bytes move in its tunnel, and not for as long as the tunnel is open', async () => {
   limit({ addresses: 1, address_seconds: 60 });
   const inside = await connect('192.0.2.1');

@@ -55,6 +55,8 @@ export interface EngineOptions {
   conduct: Conduct | undefined;
   /** Hears that a connection of a user with limits would be one too many. */
   onExcess: (of: { account: number; user: number }, reason: Reason) => void;
+  /** Hears of a connection that is ended because it is no longer allowed. */
+  onRevoked: (exchange: Exchange, reason: Reason) => void;
 }
 
 /** Where the meter goes on, with a VPN. */
@@ -358,7 +360,7 @@ export class SimulatedEngine {
   }
 
   #close(accounts: Iterable<number> | undefined): void {
-    const { rules, scheduler, owner, trace } = this.#options;
+    const { rules, scheduler, owner, trace, onRevoked } = this.#options;
     if (!this.#replica) return;
     const now = scheduler.now();
     const revoked = [
@@ -367,7 +369,8 @@ export class SimulatedEngine {
     ];
     for (const { connection, reason } of revoked) {
       trace.note('closed', `${owner.name} ${connection} ${reason}`);
-      if (reason.startsWith('too_many')) trace.count('limit-ended');
+      const exchange = this.#exchanges.get(connection);
+      if (exchange) onRevoked(exchange, reason);
       this.finish(connection);
     }
   }

@@ -33,7 +33,7 @@ import { Sender } from '../../agent/src/usage/sender.ts';
 import { type Elsewhere, keyOf } from '../../agent/src/user_counts.ts';
 import type { Random } from '../../server/test/random.ts';
 import type { Joined } from './center.ts';
-import { SimulatedEngine } from './engine.ts';
+import { type Exchange, SimulatedEngine } from './engine.ts';
 import { type Door, Line, Wire } from './network.ts';
 import { type Owner, type Scheduler, settled, type Trace } from './scheduler.ts';
 import type { Conduct } from './vpn.ts';
@@ -75,6 +75,8 @@ export interface MachineOptions {
   conduct: Conduct | undefined;
   /** Hears of limits of users and of orders; none: the agent knows nothing of either. */
   ends: Ends | undefined;
+  /** The engine ended a connection that is no longer allowed. */
+  onRevoked: (machine: Machine, exchange: Exchange, reason: Reason) => void;
   /** The agent said that this is applied. */
   onClaim: (machine: Machine) => void;
 }
@@ -117,6 +119,7 @@ export class Machine implements Owner {
       conduct,
       random: random.fork(),
       onExcess: (of, reason) => ends?.onExcess(this, of, reason),
+      onRevoked: (exchange, reason) => options.onRevoked(this, exchange, reason),
     });
   }
 

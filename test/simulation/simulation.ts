@@ -117,6 +117,8 @@ export class Simulation implements Ends {
       trace: this.trace,
       conduct: this.#conduct,
       ends: hasLimits ? this : undefined,
+      onRevoked: (machine, exchange, reason) =>
+        this.#judged(() => this.#watch.checkRevoked(machine, exchange, reason)),
       onClaim: (machine) => this.#watch.noteClaim(machine),
     });
   }

@@ -6,6 +6,7 @@ import type { Allowed, Rules } from '../../agent/src/policy/decision.ts';
 import type { Reason } from '../../agent/src/policy/denials.ts';
 import type { Policy } from '../../agent/src/policy/policy.ts';
 import type { EndOrder } from '../../agent/src/policy/records.ts';
+import type { Revoked } from '../../agent/src/policy/sessions.ts';
 import type { UserCounts } from '../../agent/src/user_counts.ts';
 import { rangeOf } from '../../agent/src/vpn/pool.ts';
 import { type Tunnel, VpnSessions } from '../../agent/src/vpn/sessions.ts';
@@ -35,6 +36,8 @@ export interface VpnOptions {
   trace: Trace;
   conduct: Conduct;
   onExcess: (of: { account: number; user: number }, reason: Reason) => void;
+  /** Hears of a connection that is ended because it is no longer allowed. */
+  onRevoked: (exchange: Exchange, reason: Reason) => void;
 }
 
 interface Session extends Exchange {
@@ -53,6 +56,8 @@ export class SimulatedVpn {
   readonly #waiting = new Set<() => void>();
   #sessions: VpnSessions | undefined;
   #takingOver: Promise<VpnSessions> | undefined;
+  /** Whether it has seen the tunnels since, and judged them by their services. */
+  #hasLooked = false;
   readonly #tunnels = new Map<string, Tunnel>();
   /** All that clients were let in with since the machine was started, by connection. */
   readonly #all = new Map<string, Session>();
@@ -64,7 +69,7 @@ export class SimulatedVpn {
   }
 
   get hasTakenOver(): boolean {
-    return this.#sessions !== undefined;
+    return this.#hasLooked;
   }
 
   /** The sessions that the kernel lets pass. */
@@ -87,7 +92,7 @@ export class SimulatedVpn {
     const takeOver = async () => {
       await kernel.apply();
       await sessions.recover();
-      await sessions.closeRevoked();
+      this.#noteRevoked(await sessions.closeRevoked());
       this.#sessions = sessions;
       return sessions;
     };
@@ -101,6 +106,7 @@ export class SimulatedVpn {
   die({ withMachine }: { withMachine: boolean }): Session[] {
     this.#sessions = undefined;
     this.#takingOver = undefined;
+    this.#hasLooked = false;
     this.#kernel.pause = () => Promise.reject(new Error('the engine has died'));
     for (const end of this.#waiting) end();
     if (!withMachine) return [];
@@ -115,9 +121,15 @@ export class SimulatedVpn {
   async closeRevoked(accounts?: Iterable<number>): Promise<void> {
     const sessions = await this.#takingOver;
     if (this.#options.conduct === 'keeps-tunnels') return;
-    for (const { reason } of (await sessions?.closeRevoked(accounts)) ?? []) {
-      this.#options.trace.note('tunnel-ended', reason);
-      if (reason.startsWith('too_many')) this.#options.trace.count('limit-ended');
+    this.#noteRevoked((await sessions?.closeRevoked(accounts)) ?? []);
+  }
+
+  #noteRevoked(revoked: readonly Revoked[]): void {
+    const { trace, onRevoked } = this.#options;
+    for (const { connection, reason } of revoked) {
+      trace.note('tunnel-ended', reason);
+      const session = this.#all.get(connection);
+      if (session) onRevoked(session, reason);
     }
   }
 
@@ -128,12 +140,16 @@ export class SimulatedVpn {
 
   /** As each second: time ends sessions, and tunnels without one are ended. */
   sweep(): void {
-    this.closeRevoked().catch(() => {});
-    for (const stray of this.#sessions?.noteTunnels(new Map(this.#tunnels)) ?? []) {
+    const sessions = this.#sessions;
+    for (const stray of sessions?.noteTunnels(new Map(this.#tunnels)) ?? []) {
       for (const [address, tunnel] of this.#tunnels) {
         if (tunnel === stray) this.#tunnels.delete(address);
       }
     }
+    const judged = this.closeRevoked().then(() => {
+      if (sessions === this.#sessions) this.#hasLooked = sessions !== undefined;
+    });
+    judged.catch(() => {});
   }
 
   async poll(cursor: unknown, stored: Stored): Promise<Poll> {

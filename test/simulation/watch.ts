@@ -1,11 +1,12 @@
 // The invariants: those that are checked after each step, and those that hold when all is healed.
 import { isDeepStrictEqual } from 'node:util';
+import type { Reason } from '../../agent/src/policy/denials.ts';
 import type { NodeRecord } from '../../agent/src/policy/records.ts';
 import { accountsOfServer } from '../../server/src/contract_servers/contract_servers.ts';
 import { accountRecords } from '../../server/src/nodes/records.ts';
 import { listOverrides, statusOf } from '../../server/src/overrides/overrides.ts';
 import type { Center } from './center.ts';
-import { type Asked, isLogin } from './engine.ts';
+import { type Asked, type Exchange, isLogin } from './engine.ts';
 import type { Machine } from './machine.ts';
 import type { Scheduler, Trace } from './scheduler.ts';
 import type { Truth } from './truth.ts';
@@ -91,6 +92,25 @@ export class Watch {
       if (objections?.every((objection) => objection !== '')) {
         throw new Violation(`${name}: ${connection} is open, and should not be: ${objections}`);
       }
+    }
+  }
+
+  /** A connection ended for a reason that there is, or was until lately. */
+  checkRevoked({ name, joined, engine, claimed }: Machine, exchange: Exchange, by: Reason): void {
+    const { policy, position: held } = engine;
+    const isByCount = by.startsWith('too_many');
+    if (isByCount) this.#watched.trace.count('limit-ended');
+    if (isByCount || !policy?.server || !held) return;
+    const { account, user, service, exit_ip, asked } = exchange;
+    const { services, exit_ips } = policy.server;
+    const isServed = services.includes(service) && exit_ips.some(({ ip }) => ip === exit_ip);
+    // A login where there is no service any more has no other objection.
+    if (isLogin(asked) && !isServed) return;
+    const about = { held, claimed, heard_at: policy.heard_at };
+    const now = this.#watched.scheduler.now();
+    const objections = this.#watched.truth.objections(joined.server_id, exchange, about, now);
+    if (objections?.every((objection) => objection === '')) {
+      throw new Violation(`${name} ended ${service} of ${account}/${user} (${by}): it is allowed`);
     }
   }
 

@@ -46,7 +46,7 @@ export function decide(policy: Policy, rules: Rules, request: ProxyRequest, now:
       : identifyByToken(policy, credentials, now);
   if (typeof principal === 'string') return deny(principal);
 
-  const fault = faultOf(principal.account, principal.user, listener.scheme, now);
+  const fault = faultOf(principal.account, principal.user, listener.scheme, now, 'proxy');
   if (fault) return deny(fault, principal);
   const { user, account, authority } = principal;
 
@@ -115,14 +115,14 @@ export function isDrained({ server }: Policy, { node }: Rules): boolean {
 
 /**
  * Why an open connection is not allowed any more, if so. Its listener is not checked again.
- * `service`: `proxy` or a VPN service; undefined: not known.
+ * `service`: `proxy` or a VPN service; undefined: not known, and not judged.
  */
 export function revocationOf(
   policy: Policy,
   rules: Rules,
   authority: Authority,
   now: number,
-  service: string | undefined = 'proxy',
+  service: string | undefined,
 ): Reason | undefined {
   if (authority.by === 'probe') return undefined;
   if (!policy.server) return 'not_ready';

@@ -79,14 +79,14 @@ export function identifyByClaims(policy: Policy, claims: Claims, now: number): P
 
 /**
  * The first reason to refuse a known user of a known account, if there is one. `service`: `proxy`
- * or a VPN service; undefined: not known.
+ * or a VPN service; undefined: not known, and not judged.
  */
 export function faultOf(
   account: Account,
   user: User,
   scheme: string | undefined,
   now: number,
-  service: string | undefined = 'proxy',
+  service: string | undefined,
 ): Reason | undefined {
   const { contract } = account;
   if (!contract) return 'server_not_on_contract';
