@@ -2,7 +2,8 @@
 // node.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eachDatabase } from './databases.ts';
-import { type Browser, startTestApp, type TestApp } from './harness.ts';
+import { type Browser, passwordOf, startTestApp, type TestApp } from './harness.ts';
+import { sendHeldBack } from './held_back.ts';
 import type { TestNode } from './node.ts';
 
 const connection = { port: 10_001, host: 'www.example.com' };
@@ -37,7 +38,12 @@ eachDatabase((database) => {
   });
 
   /** Asks as a person, and answers as a node would: once. */
-  async function ask(person: string, sent: object, answer: object = allowed) {
+  async function ask(
+    person: string,
+    sent: object,
+    answer: object = allowed,
+    send = (browser: Browser, body: object) => browser.post('/servers/fra1/explain', body),
+  ) {
     const browser = await signedIn(person);
     const questions = () =>
       ['explain', 'explain_token']
@@ -45,7 +51,7 @@ eachDatabase((database) => {
         .filter(({ value }) => value)
         .sort((a, b) => Number(a.id) - Number(b.id));
     const before = questions().length;
-    const asking = browser.post('/servers/fra1/explain', { ...connection, ...sent });
+    const asking = send(browser, { ...connection, ...sent });
     const heard = node.until(() => questions().length > before).then(() => questions().at(-1));
     const first = await Promise.race([asking, heard]);
     if (first && 'status' in first) return { response: first, question: undefined };
@@ -106,6 +112,25 @@ eachDatabase((database) => {
       expect(question).toHaveProperty('check_exit_of', own[person as keyof typeof own]);
     },
   );
+
+  test('an admin whose flag was removed while the body was on its way sees no colleague', async () => {
+    const admin = await signedIn('boss');
+    await admin.patch('/users/carol', { flags: { admin: true }, password: passwordOf('boss') });
+    const late = async ({ cookie }: Browser, body: object) => {
+      const headers = { origin: t.base_url, cookie };
+      const path = '/console/servers/fra1/explain';
+      const { status, text } = await sendHeldBack(
+        t.base_url,
+        { method: 'POST', path, headers, body },
+        () => admin.patch('/users/carol', { flags: { admin: false } }),
+      );
+      return { status, text, body: JSON.parse(text), headers: new Headers() };
+    };
+    const sent = { from: '192.0.2.7', check_exit: true };
+    const { response, question } = await ask('carol', sent, { ...allowed, user: 'bob' }, late);
+    expect([response.status, response.body]).toEqual([200, unknown]);
+    expect(question).toHaveProperty('check_exit_of', { account: 'acme', user: 'carol' });
+  });
 
   test("another account's token is one that does not fit", async () => {
     const answer = { ...allowed, reason: 'token', account: 'other' };

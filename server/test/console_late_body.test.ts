@@ -127,6 +127,20 @@ eachApp((t) => {
       const carol = (await alice.get('/users')).body[2];
       expect(carol).toMatchObject({ name: 'carol', token_version: 1 });
     });
+
+    test('ends no connections of another, and with those of the whole account their own alone', async () => {
+      await people();
+      const path = '/connections/end';
+      expect((await late(bob, ['POST', path, { user: 'carol' }], noAdmin)).status).toBe(403);
+      await alice.patch('/users/bob', { flags: { admin: true }, password: passwordOf('alice') });
+      expect((await late(bob, ['POST', path, {}], noAdmin)).status).toBe(200);
+      const records = (await t.operator.get(`/accounts/${name}/audit`)).body as Array<{
+        action: string;
+        after: unknown;
+      }>;
+      const orders = records.filter(({ action }) => action === 'connection.end');
+      expect(orders.map(({ after }) => after)).toEqual([{ user: 'bob', nodes: 0 }]);
+    });
   });
 
   test('a password is not set by a session that ended, though the user has none any more', async () => {

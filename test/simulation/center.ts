@@ -25,6 +25,7 @@ import {
   createInvite,
   endConnections,
   joinNode,
+  type EndOrder as Order,
   openConnections,
   reportConnections,
   reportEnded,
@@ -132,7 +133,7 @@ export interface Counted {
 export type LookFilter = Parameters<typeof openConnections>[1];
 
 /** Ids, addresses and a service. */
-export type EndFilter = Parameters<typeof endConnections>[2];
+export type EndFilter = Order['filter'];
 
 /** A node's answer to a look that the database has, as its engine was when the answer was made. */
 export interface TakenAnswer {
@@ -358,9 +359,11 @@ export class Center implements Door {
   /** Orders to end connections. Returns the number of the order, and the nodes that may take it. */
   async end(filter: EndFilter): Promise<{ order: number; nodes: string[] }> {
     const { db, secrets } = this.#ctx;
-    const write = <T>(action: (tx: Transaction) => Promise<T>) => this.write(action);
     const clock = this.#hurriedClock();
-    const outcome = await endConnections({ db, secrets, clock }, write, filter, undefined, {});
+    const order = { filter, by: undefined, names: {} };
+    const outcome = await endConnections({ db, secrets, clock }, (give) =>
+      this.write((tx) => give(tx, order)),
+    );
     const last = await db.one<{ id: number }>('select max(id) as id from end_orders');
     const nodes = outcome.missing.filter(({ reason }) => reason !== 'offline');
     return { order: last?.id ?? 0, nodes: nodes.map(({ node }) => node) };

@@ -18,7 +18,7 @@ export interface EndFilter extends WatchFilter {
 }
 
 /** A person of an account, or its admins together; undefined: an operator. */
-export type EndOrderer = { account_id: number; user_id?: number | undefined } | undefined;
+type EndOrderer = { account_id: number; user_id?: number | undefined } | undefined;
 
 /** The order as the audit log shows it: names in place of ids. */
 export type EndNames = Readonly<Record<string, string | undefined>>;
@@ -46,21 +46,29 @@ const paceSeconds = 60;
 /** So long orders are kept, for their pace and for late answers. */
 const keptSeconds = 120;
 
-/** Runs one transaction, on behalf of the client. */
-type Write = <T>(action: (tx: Transaction) => Promise<T>) => Promise<T>;
+/** An order, by whom it is given, and its names. */
+export interface EndOrder {
+  filter: EndFilter;
+  /** Of whose orders there may only be so many. */
+  by: EndOrderer;
+  names: EndNames;
+}
 
 /**
- * Has the nodes end connections, and waits up to five seconds for what they say. `by`: of whose
- * orders there may only be so many. Errors: those of `write`; 429 when there were too many lately.
+ * Runs one transaction, on behalf of the client, with the order that the client may give at that
+ * time: rights may have ended while the body was on its way.
+ */
+type WriteOrder = <T>(give: (tx: Transaction, order: EndOrder) => Promise<T>) => Promise<T>;
+
+/**
+ * Has the nodes end connections, and waits up to five seconds for what they say. Errors: those of
+ * `write`; 429 when there were too many orders lately.
  */
 export async function endConnections(
   { db, secrets, clock }: Pick<Context, 'db' | 'secrets' | 'clock'>,
-  write: Write,
-  filter: EndFilter,
-  by: EndOrderer,
-  names: EndNames,
+  write: WriteOrder,
 ): Promise<EndedConnections> {
-  const { id, until } = await write((tx) => giveOrder(tx, secrets, filter, by, names));
+  const { id, until, filter } = await write((tx, order) => giveOrder(tx, secrets, order));
   const nodes = await nodesToAsk(db, filter);
   await waitFor(
     db,
@@ -88,13 +96,7 @@ export async function endConnections(
   return outcome;
 }
 
-async function giveOrder(
-  tx: Transaction,
-  secrets: Secrets,
-  filter: EndFilter,
-  by: EndOrderer,
-  names: EndNames,
-): Promise<{ id: number; until: number }> {
+async function giveOrder(tx: Transaction, secrets: Secrets, { filter, by, names }: EndOrder) {
   const ordered_by = ordererOf(tx.actor, by);
   if (await isTooOften(tx, ordered_by, by)) {
     throw tooManyRequests(
@@ -116,7 +118,7 @@ async function giveOrder(
     target: 'connections',
     after: { ...names, nodes: nodes.length },
   });
-  return { id, until: tx.now + orderSeconds };
+  return { id, until: tx.now + orderSeconds, filter };
 }
 
 function ordererOf({ name }: Actor, by: EndOrderer): string {

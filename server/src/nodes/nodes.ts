@@ -35,6 +35,7 @@ export type Node = store.NodeRow;
 export { AppliedWatch } from './applied.ts';
 export {
   type EndedConnections,
+  type EndOrder,
   endConnections,
   endWaitSeconds,
   orderSeconds,

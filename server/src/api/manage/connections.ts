@@ -1,5 +1,6 @@
 // …/connections: who is connected now, of one account, and ending that; without the admin flag of
 // oneself alone.
+import type { Reader } from '../../db/database.ts';
 import { Named, Strict } from '../../http/fields.ts';
 import { endConnections, openConnections } from '../../nodes/nodes.ts';
 import { requireUserNamed } from '../../users/users.ts';
@@ -31,7 +32,11 @@ export function connectionRoutes({ ctx, audience, routesOf, write }: Mount): voi
   const route = routesOf('usage');
 
   /** The ids of the named. Errors: 403 for another user than oneself, or for the server; 404. */
-  const idsOf = async (scope: Scope, { user, server }: { user?: string; server?: string }) => {
+  const idsOf = async (
+    db: Reader,
+    scope: Scope,
+    { user, server }: { user?: string; server?: string },
+  ) => {
     const { account_id, only_user } = scope;
     requireSelf(scope, user, 'name');
     const ofUser = user === undefined ? only_user : await requireUserNamed(db, account_id, user);
@@ -59,7 +64,7 @@ export function connectionRoutes({ ctx, audience, routesOf, write }: Mount): voi
       const watcher = audience.is_operator
         ? undefined
         : { account_id: scope.account_id, user_id: request.person.user_id };
-      const of = { ...filter, ...(await idsOf(scope, query)) };
+      const of = { ...filter, ...(await idsOf(db, scope, query)) };
       return presentConnections(
         db,
         await openConnections(ctx, of, watcher, list),
@@ -80,17 +85,24 @@ export function connectionRoutes({ ctx, audience, routesOf, write }: Mount): voi
       429: 'Connections were ended too often within a minute. Admins and the other users of an account are counted apart.',
     },
     handle: async (request) => {
-      const { scope, body } = request;
-      const { only_user, account_name: account } = scope;
-      const { user = only_user?.name, server, service } = body;
+      const { body } = request;
       const addresses = readAddresses(body);
-      const filter = { ...addresses, ...(await idsOf(scope, body)), service };
-      const ended = await endConnections(
-        ctx,
-        (action) => write(request, action),
-        filter,
-        audience.is_operator ? undefined : { account_id: scope.account_id, user_id: only_user?.id },
-        { ...(user === undefined ? { account } : { user }), ...addresses, server, service },
+      const orderOf = async (db: Reader, scope: Scope) => {
+        const { account_id, account_name: account, only_user } = scope;
+        const { user = only_user?.name, server, service } = body;
+        return {
+          filter: { ...addresses, ...(await idsOf(db, scope, body)), service },
+          by: audience.is_operator ? undefined : { account_id, user_id: only_user?.id },
+          names: {
+            ...(user === undefined ? { account } : { user }),
+            ...addresses,
+            server,
+            service,
+          },
+        };
+      };
+      const ended = await endConnections(ctx, (give) =>
+        write(request, async (tx, scope) => give(tx, await orderOf(tx, scope))),
       );
       return presentEnded(ended, audience.is_operator);
     },

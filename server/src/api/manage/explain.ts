@@ -74,22 +74,23 @@ export function explainRoutes({ ctx, audience, routesOf, write }: Mount): void {
           ? ownAddress(request)
           : parseAddress('from', given, { addresses: 'any' });
       const { check_exit, ...connection } = { ...withDefaults(rest), from };
-      const claims = await write(request, async (tx, scope) => {
+      const { scope, claims } = await write(request, async (tx, scope) => {
         requireSelf(scope, user, 'name');
-        if (user === undefined) return undefined;
-        return token === undefined
+        if (user === undefined) return { scope };
+        const claims = await (token === undefined
           ? claimsOfUser(tx, scope.account_id, user)
-          : claimsOf(ctx.secrets, token);
+          : claimsOf(ctx.secrets, token));
+        return { scope, claims };
       });
       const { server } = request.params;
       const decision = await answerOfNodes(ctx, (action) => write(request, action), server, {
         ...connection,
         ...(user === undefined ? {} : { user, claims: claims ?? null }),
-        ...(check_exit && (audience.is_operator ? { check_exit } : ofOwn(request.scope))),
+        ...(check_exit && (audience.is_operator ? { check_exit } : ofOwn(scope))),
       });
       const { revision: _, node: __, ...answer } = decision;
       if (audience.is_operator) return forOperators(answer);
-      return shownTo(request.scope, answer, user === undefined ? 'unknown_address' : 'bad_token');
+      return shownTo(scope, answer, user === undefined ? 'unknown_address' : 'bad_token');
     },
   });
 }

@@ -89,15 +89,16 @@ export function connectionRoutes(app: FastifyInstance, ctx: Context): void {
       }
       const addresses = readAddresses(body);
       const { ids, node } = await idsOf({ account, user, server, node_id });
-      const ended = await endConnections(
-        ctx,
-        (action) => operatorWrite(ctx, request, action),
-        { ...addresses, ...ids, service },
-        undefined,
-        {
+      const order = {
+        filter: { ...addresses, ...ids, service },
+        by: undefined,
+        names: {
           ...(user === undefined ? { account } : { user }),
           ...{ ...addresses, server, node: node?.name, service },
         },
+      };
+      const ended = await endConnections(ctx, (give) =>
+        operatorWrite(ctx, request, (tx) => give(tx, order)),
       );
       return presentEnded(ended, true);
     },
