@@ -7,12 +7,14 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  writeFileSync,
 } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { pino } from 'pino';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
 import { ConnectionLog } from '../src/connection_log/connection_log.ts';
 import type { UseQuestion } from '../src/connection_log/find_uses.ts';
@@ -70,6 +72,24 @@ const useOf = (change: Partial<ExitUse> = {}): ExitUse => ({
 
 const find = async (log: ConnectionLog, change: Partial<UseQuestion> = {}) =>
   (await log.find({ exit_ip: exitIp, at: now, margin_seconds: 60, ...change })).uses;
+
+/** Lets the disk take a part of what is added to files, until it is called. */
+async function fillDisk(): Promise<() => void> {
+  const handle = await open(join(folder, 'any'), 'w');
+  const files: FileHandle = Object.getPrototypeOf(handle);
+  await handle.close();
+  const { appendFile } = files;
+  files.appendFile = async function (this: FileHandle, bytes) {
+    await appendFile.call(this, (bytes as Buffer).subarray(0, 100));
+    throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
+  };
+  const heal = () => {
+    files.appendFile = appendFile;
+  };
+  onTestFinished(heal);
+  return heal;
+}
+
 const filesOf = () => readdirSync(dir).filter((name) => name.endsWith('.log'));
 
 test('what ended is found by exit, time, port and destination, and by no other', async () => {
@@ -296,6 +316,30 @@ test('an erasure that was interrupted is completed by the next agent', async () 
   expect(JSON.parse(readFileSync(join(dir, 'erased.json'), 'utf8'))).toEqual({
     ...{ people: ['1 2'], pending: [] },
   });
+});
+
+test('an erasure that fails, or that a power cut ends, leaves no lines of anyone behind', async () => {
+  const log = openLog();
+  for (const user of [2, 3]) ended.push({ ...useOf({ user }), until: now });
+  await log.write();
+  const namesOf = () => readdirSync(dir).sort();
+  const [today = ''] = filesOf();
+  const heal = await fillDisk();
+  for (let times = 0; times < 3; times += 1) await expect(log.erase(['1 2'])).rejects.toThrow();
+  expect(namesOf()).toEqual([today, 'erased.json']);
+  heal();
+  const leave = () => {
+    for (const name of [today, '1999-12-31.log', 'erased.json']) {
+      writeFileSync(join(dir, `${name}.0123456789ab.unfinished`), readFileSync(join(dir, today)));
+    }
+  };
+  leave();
+  await log.erase(['1 2']);
+  expect(namesOf()).toEqual([today, 'erased.json']);
+  leave();
+  await openLog({ mode: 'off' }).tidy();
+  expect(namesOf()).toEqual([today, 'erased.json']);
+  expect(readFileSync(join(dir, today), 'utf8')).toMatch(' 1 3 ');
 });
 
 test('connections that end faster than they are written are counted, and no more are held', () => {

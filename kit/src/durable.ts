@@ -71,10 +71,18 @@ function giveName(unfinished: string, path: string): boolean {
 
 /** Removes the unfinished files that a power cut left; the file itself is there. */
 export function removeUnfinished(path: string): void {
-  const start = `${basename(path)}.`;
-  for (const name of readdirSync(dirname(path))) {
-    if (name.startsWith(start) && /^[0-9a-f]{12}\.unfinished$/.test(name.slice(start.length))) {
-      rmSync(join(dirname(path), name), { force: true });
+  removeUnfinishedIn(dirname(path), basename(path));
+}
+
+/**
+ * Removes the unfinished files of a folder, which nothing else writes meanwhile; only those that
+ * were to be named `of`, if given.
+ */
+export function removeUnfinishedIn(dir: string, of?: string): void {
+  for (const name of readdirSync(dir)) {
+    const [, complete] = /^(.+)\.[0-9a-f]{12}\.unfinished$/.exec(name) ?? [];
+    if (complete !== undefined && complete === (of ?? complete)) {
+      rmSync(join(dir, name), { force: true });
     }
   }
 }

@@ -1,10 +1,16 @@
 // The connection log: if the operator wants it, the node keeps which user used which exit, in daily
 // files of its own. They stay here; the node answers questions from them (docs/decisions/0104).
+import { existsSync, rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { createUnfinished, makeFolderDurably, renameDurably } from '../../../kit/src/durable.ts';
+import {
+  createUnfinished,
+  makeFolderDurably,
+  removeUnfinishedIn,
+  renameDurably,
+} from '../../../kit/src/durable.ts';
 import { SerialQueue } from '../../../kit/src/serial_queue.ts';
 import type { Clock } from '../clock.ts';
 import type { ConnectionLogSettings } from '../config.ts';
@@ -113,6 +119,7 @@ export class ConnectionLog {
   tidy(): Promise<void> {
     return this.#attempt(async () => {
       const { dir, settings, clock } = this.#options;
+      if (existsSync(dir)) removeUnfinishedIn(dir);
       if (listDays(dir).length === 0 || this.#isClockDoubtful()) return;
       await this.#eraseAll();
       for (const day of listDays(dir)) {
@@ -332,6 +339,8 @@ export class ConnectionLog {
 
   async #eraseAll(): Promise<void> {
     const { dir } = this.#options;
+    // A power cut during an erasure left lines in these.
+    removeUnfinishedIn(dir);
     const erased = this.#people();
     const people = new Set(erased.pending);
     if (people.size === 0) return;
@@ -368,17 +377,21 @@ async function rewrite(dir: string, day: number, people: ReadonlySet<string>): P
   if (!isConcerned) return;
   const path = pathOfDay(dir, day);
   const unfinished = createUnfinished(path);
-  const file = await open(unfinished, 'a', 0o600);
   try {
-    const others: Buffer[] = [];
-    const visit = (text: string) => {
-      if (!isTheirs(text)) others.push(encodeLine(text));
-    };
-    const onPiece = () => file.appendFile(Buffer.concat(others.splice(0)));
-    await readDay(dir, day, visit, { onPiece });
-    await onPiece();
+    const file = await open(unfinished, 'a', 0o600);
+    try {
+      const others: Buffer[] = [];
+      const visit = (text: string) => {
+        if (!isTheirs(text)) others.push(encodeLine(text));
+      };
+      const onPiece = () => file.appendFile(Buffer.concat(others.splice(0)));
+      await readDay(dir, day, visit, { onPiece });
+      await onPiece();
+    } finally {
+      await file.close();
+    }
+    renameDurably(unfinished, path);
   } finally {
-    await file.close();
+    rmSync(unfinished, { force: true });
   }
-  renameDurably(unfinished, path);
 }
