@@ -136,6 +136,7 @@ function sentencesIn(words: ValueWords): Sentences {
   const until = (fields: Fields) =>
     typeof fields.expiry === 'number' ? `, until ${time(fields.expiry)}` : '';
   const moment = (value: unknown) => time(number(value));
+  const around = (at: unknown) => (at === undefined ? '' : ` around ${moment(at)}`);
   const entryChanges = {
     ip: (value: unknown) => `now ${text(value)}`,
     hostname: (value: unknown) => `now for ${text(value)}`,
@@ -268,7 +269,9 @@ function sentencesIn(words: ValueWords): Sentences {
     'operator_token.create': ({ target, is }) =>
       `created the operator token ${name(target)}${is.may_find_connections === 1 ? ', which may ask who used an exit' : ''}`,
     'connections.find': ({ target, is }) =>
-      `asked who used the exit ${name(target)}${is.at === undefined ? '' : ` around ${time(number(is.at))}`} (${text(is.reason)}) and saw ${count(number(is.rows), 'row')}`,
+      `asked who used the exit ${name(target)}${around(is.at)} (${text(is.reason)})${is.rows === undefined ? '' : ` and saw ${count(number(is.rows), 'row')}`}`,
+    'connections.answer': ({ target, is }) =>
+      `saw ${count(number(is.rows), 'row')} about who used the exit ${name(target)}${around(is.at)}`,
     'operator_token.remove': ({ target }) => `revoked the operator token ${name(target)}`,
     'maintenance.on': () => 'took the service down for maintenance',
     'maintenance.off': () => 'ended the maintenance',

@@ -108,19 +108,60 @@ eachDatabase((database) => {
     }
   });
 
-  test('the audit log has who asked what and why, and how many rows they saw, but no answer', async () => {
+  const auditOf = async () =>
+    (await t.operator.get('/audit?limit=2')).body as unknown as Array<{ action: string } & Body>;
+
+  test('the audit log has who asked what and why, then how many rows they saw, but no answer', async () => {
     const { body } = await ask(question({ margin_seconds: 5 }), [answer([use()]), answer([])]);
     expect(body.uses).toHaveLength(1);
-    const [record] = (await t.operator.get('/audit?limit=1')).body as unknown as Body[];
-    expect(record).toMatchObject({
-      actor: 'abuse-desk',
-      action: 'connections.find',
-      target: exitIp,
+    const records = await auditOf();
+    const by = { actor: 'abuse-desk', target: exitIp };
+    expect(records).toMatchObject([
+      { ...by, action: 'connections.answer' },
+      { ...by, action: 'connections.find' },
+    ]);
+    expect(records.map(({ after }) => after)).toEqual([
+      { at: t.now() - 600, rows: 1, missing: 0 },
+      { at: t.now() - 600, margin_seconds: 5, reason: 'report 4711' },
+    ]);
+    expect(JSON.stringify(records)).not.toMatch(/203\.0\.113\.9|alice|acme/);
+  });
+
+  test('a question is in the audit log when nodes hear it, and a token that is revoked sees no answer', async () => {
+    const { body } = await t.operator.post('/tokens', { name: 'gone', may_find_connections: true });
+    const gone = new TestClient(`${t.running.admin_url}/admin`, {
+      authorization: `Bearer ${body.admin_token}`,
     });
-    expect(record?.after).toEqual({
-      ...{ at: t.now() - 600, margin_seconds: 5, reason: 'report 4711', rows: 1, missing: 0 },
-    });
-    expect(JSON.stringify(record)).not.toMatch(/203\.0\.113\.9|alice|acme/);
+    const before = questionsOf(nodes[0]).length;
+    const answered = gone.post('/connections/find', question({ reason: 'report 4712' }));
+    await nodes[0].until((node) => questionsOf(node).length > before);
+    const [record] = await auditOf();
+    expect(record).toMatchObject({ actor: 'gone', action: 'connections.find', target: exitIp });
+    expect(record?.after).toMatchObject({ reason: 'report 4712' });
+    await t.operator.delete(`/tokens/${body.id}`);
+    for (const node of nodes) {
+      const { id } = questionsOf(nodes[0]).at(-1) ?? {};
+      await node.send('POST', '/exit-uses', { question: id, ...answer([use()]) });
+    }
+    expect((await answered).status).toBe(401);
+    await t.write((tx) => tx.run('delete from use_questions'));
+  });
+
+  test('a node whose answer cannot be read has not answered, and the others are listed', async () => {
+    const before = questionsOf(nodes[0]).length;
+    const answered = asking.post('/connections/find', question());
+    await nodes[0].until((node) => questionsOf(node).length > before);
+    const question_id = Number(questionsOf(nodes[0]).at(-1)?.id);
+    const [row] = await t.running.ctx.db.all<{ id: number }>(
+      "select id from nodes where name = 'fra1-a'",
+    );
+    const unreadable = { question_id, node_id: row?.id ?? 0, sealed: 'by a key that is gone' };
+    await t.write((tx) => tx.insertMany('use_answers', [unreadable]));
+    await nodes[1].send('POST', '/exit-uses', { question: question_id, ...answer([use()]) });
+    const { status, body } = await answered;
+    expect(status).toBe(200);
+    expect(body.uses).toMatchObject([{ node: 'ams1-a' }]);
+    expect(body.missing).toMatchObject([{ node: 'fra1-a', reason: 'outdated' }]);
   });
 
   test('nodes that cannot say are named, those of a server with the exit first', async () => {

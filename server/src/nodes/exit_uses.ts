@@ -91,8 +91,8 @@ type Write = <T>(action: (tx: Transaction) => Promise<T>) => Promise<T>;
 
 /**
  * Asks all nodes, since an exit may have moved, and waits for the live ones up to 15 seconds. The
- * question is audited with its reason, and without what was found. Errors: 429 when too many are
- * asked at once.
+ * question is audited with its reason before any node hears it, then how much was seen, but not
+ * what. Errors: 429 when too many are asked at once.
  */
 export async function findExitUses(
   { db, secrets, clock }: Pick<Context, 'db' | 'secrets' | 'clock'>,
@@ -100,7 +100,7 @@ export async function findExitUses(
   question: UseQuestion,
   reason: string,
 ): Promise<ExitUses> {
-  const question_id = await write((tx) => ask(tx, secrets, question));
+  const question_id = await write((tx) => ask(tx, secrets, question, reason));
   const nodes = await nodesToAsk(db, {});
   await waitFor(
     db,
@@ -114,22 +114,22 @@ export async function findExitUses(
   const uses = merge(answers, nodes, question, await homeOfExit(db, question.exit_ip));
   await write(async (tx) => {
     await store.removeQuestion(tx, question_id);
-    const { exit_ip, destination, ...rest } = question;
     await audit(tx, {
       account_id: null,
-      action: 'connections.find',
-      target: exit_ip,
-      after: {
-        ...rest,
-        ...(destination ? { destination: `${destination.host}:${destination.port}` } : {}),
-        ...{ reason, rows: uses.uses.length, missing: uses.missing.length },
-      },
+      action: 'connections.answer',
+      target: question.exit_ip,
+      after: { at: question.at, rows: uses.uses.length, missing: uses.missing.length },
     });
   });
   return uses;
 }
 
-async function ask(tx: Transaction, secrets: Secrets, question: UseQuestion): Promise<number> {
+async function ask(
+  tx: Transaction,
+  secrets: Secrets,
+  question: UseQuestion,
+  reason: string,
+): Promise<number> {
   if ((await store.countQuestions(tx)) >= maxQuestions) {
     throw tooManyRequests(
       'Too many questions of this kind are under way; try again in a moment.',
@@ -141,6 +141,17 @@ async function ask(tx: Transaction, secrets: Secrets, question: UseQuestion): Pr
   const sealed = secrets.seal(JSON.stringify(question), questionContext(id));
   await store.insertQuestion(tx, { id, sealed, asked_at: tx.now });
   await recordChange(tx, { kind: 'exit_uses', account_id: null, record_id: id });
+  const { exit_ip, destination, ...rest } = question;
+  await audit(tx, {
+    account_id: null,
+    action: 'connections.find',
+    target: exit_ip,
+    after: {
+      ...rest,
+      ...(destination ? { destination: `${destination.host}:${destination.port}` } : {}),
+      reason,
+    },
+  });
   return id;
 }
 
@@ -195,6 +206,7 @@ export async function answerUseQuestion(
   if (!isStored) throw over;
 }
 
+/** By node. An answer that was sealed with a key that is gone is left out. */
 async function readAnswers(
   db: Reader,
   secrets: Secrets,
@@ -202,7 +214,12 @@ async function readAnswers(
 ): Promise<Map<number, NodeExitUses>> {
   const answers = new Map<number, NodeExitUses>();
   for (const { node_id, sealed } of await store.answersOf(db, id)) {
-    const text = secrets.unseal(sealed, answerContext(id, node_id));
+    let text: string;
+    try {
+      text = secrets.unseal(sealed, answerContext(id, node_id));
+    } catch {
+      continue;
+    }
     const json = await decompress(Buffer.from(text, 'base64'));
     answers.set(node_id, JSON.parse(json.toString()) as NodeExitUses);
   }
