@@ -353,11 +353,12 @@ describe('who used an exit', () => {
     const { server } = node;
     const [listed] = (await t.operator.get('/nodes')).body as unknown as object[];
     expect(listed).toMatchObject({ name: server, connection_log: 'destinations' });
+    const of = { server, node: server, has_exit: false };
     expect(uses).toEqual([
-      { ...shown, ...names, until: t.now() - 10, unknown: [], server, node: server },
+      { ...shown, ...names, until: t.now() - 10, unknown: [], ...of },
       {
         ...{ ...names, service: 'vpn-ikev2', address: '2001:db8::9', since: tunnel.since },
-        ...{ until: null, unknown: ['port', 'destination'], server, node: server },
+        ...{ until: null, unknown: ['port', 'destination'], ...of },
       },
     ]);
     expect([more, missing.filter((one: { server: string }) => one.server === server)]).toEqual([

@@ -126,7 +126,11 @@ describe('a flow of the console', () => {
 
   test('who used an exit is asked by those who may; a use that may be another one says so', async () => {
     const use = { account: 'acme', user: 'alice', address: '203.0.113.9', service: 'proxy' };
-    const times = { since: 1_795_701_700, until: null, server: 'fra1', node: 'fra1-a' };
+    const times = {
+      since: 1_795_701_700,
+      until: null,
+      ...{ server: 'fra1', node: 'fra1-a', has_exit: true },
+    };
     const missing = { reason: 'not_logged', has_exit: true } as const;
     let mayAsk = false;
     t.fake.answer(({ name, example }) => {
