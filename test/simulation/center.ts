@@ -40,7 +40,7 @@ import { requireServer } from '../../server/src/servers/servers.ts';
 import { changeUser, createUser, requireUserNamed } from '../../server/src/users/users.ts';
 import { builders } from '../../server/test/builders.ts';
 import type { Door, Response } from './network.ts';
-import type { Scheduler, Trace } from './scheduler.ts';
+import { ofRealTime, type Scheduler, type Trace } from './scheduler.ts';
 import { Tables } from './tables.ts';
 
 const actor: Actor = { kind: 'system', name: 'simulation', address: '', request_id: '' };
@@ -203,6 +203,9 @@ export class Center implements Door {
 
   async open(): Promise<void> {
     const db = await openSqlite(this.#file, { clock: this.#clock, sync: noPowerCut });
+    // While another thread folds the log of a long life, a write tries again and again.
+    const write = db.write.bind(db);
+    db.write = (by, action) => ofRealTime(write(by, action));
     const { ctx, config } = this.#beginning;
     this.#ctx = { ...ctx, config, clock: this.#clock, db };
     this.#feed = new Feed(this.#ctx, { beats: false });

@@ -121,6 +121,15 @@ function isBefore(a: Happening, b: Happening): boolean {
 }
 
 const files = new Set(['FSReqPromise', 'FSReqCallback', 'CloseReq']);
+let inRealTime = 0;
+
+/** Has simulated time wait for work that waits for real time: its timers look like others. */
+export function ofRealTime<T>(work: Promise<T>): Promise<T> {
+  inRealTime += 1;
+  return work.finally(() => {
+    inRealTime -= 1;
+  });
+}
 
 /**
  * Resolves when nothing runs that was not left to simulated time: no file is being read or written,
@@ -131,7 +140,7 @@ export async function settled(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     const active = process.getActiveResourcesInfo();
     if (active.includes('Immediate')) continue;
-    if (!active.some((resource) => files.has(resource))) return;
+    if (inRealTime === 0 && !active.some((resource) => files.has(resource))) return;
     // Without a reference it does not keep the loop turning: the thread sleeps until the system
     // answers.
     await new Promise((resolve) => setImmediate(resolve).unref());
