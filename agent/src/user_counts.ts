@@ -15,7 +15,7 @@ export interface Holding {
   connections: number;
   /** Addresses that were used lately, in IPv6 as /64; the first came first. */
   networks: string[];
-  /** A connection was refused because of others elsewhere, since the last call. */
+  /** A connection was refused lately because of others elsewhere. */
   was_refused?: true;
 }
 
@@ -28,6 +28,8 @@ export interface Elsewhere {
   ahead: number;
   /** The addresses of all places in the order in which they came, this one's among them. */
   networks: string[];
+  /** Those of parts of this node that come after this one. */
+  networks_behind?: string[];
 }
 
 interface Counted {
@@ -35,7 +37,9 @@ interface Counted {
   connections: Map<string, string | undefined>;
   /** When each was last used, in epoch seconds. */
   networks: Map<string, number>;
-  was_refused: boolean;
+  /** When a connection was last let in, and refused because of others elsewhere. */
+  admitted_at: number;
+  refused_at: number;
 }
 
 /** An answer about other nodes is used for so long; the control plane drops lost nodes, too. */
@@ -43,6 +47,8 @@ export const leaseSeconds = 45;
 /** Longer lists of addresses are cut: other places do not hear of more. */
 export const maxNetworksOfUser = 256;
 const usualAddressSeconds = 300;
+/** A user counts as here for so long, however short the connections are: a report sees it. */
+const latelySeconds = 2;
 
 export const keyOf = ({ account, user }: { account: number; user: number }) => `${account} ${user}`;
 
@@ -83,14 +89,14 @@ export class UserCounts {
       !open?.has(connection) &&
       (open?.size ?? 0) + (elsewhere?.connections ?? 0) >= connections
     ) {
-      return this.#refuse(key, elsewhere, 'too_many_connections');
+      return this.#refuse(key, elsewhere, 'too_many_connections', now);
     }
     const { addresses = Number.POSITIVE_INFINITY } = limits;
     const places = this.#places(limits, counted, elsewhere, now);
     const network = networkOf(source);
     const at = network === undefined ? 0 : places.indexOf(network);
     if ((at < 0 ? places.length : at) < addresses) return undefined;
-    return this.#refuse(key, elsewhere, 'too_many_addresses');
+    return this.#refuse(key, elsewhere, 'too_many_addresses', now);
   }
 
   /**
@@ -112,14 +118,11 @@ export class UserCounts {
     const owner = authority as Owner;
     const key = keyOf(owner);
     if (this.#keyOf.get(connection) !== key) this.close(connection);
-    let counted = this.#users.get(key);
-    if (!counted) {
-      counted = { connections: new Map(), networks: new Map(), was_refused: false };
-      this.#users.set(key, counted);
-    }
+    const counted = this.#countedOf(key);
     const network = source === undefined ? undefined : networkOf(source);
     this.#keyOf.set(connection, key);
     counted.connections.set(connection, network ?? counted.connections.get(connection));
+    if (now !== undefined) counted.admitted_at = now;
     const isLimited = limits.addresses !== undefined;
     if (network !== undefined && now !== undefined && isLimited) counted.networks.set(network, now);
   }
@@ -161,21 +164,19 @@ export class UserCounts {
       const [account = 0, user = 0] = key.split(' ').map(Number);
       const limits = this.#limitsOf({ account, user });
       const networks = limits ? this.#usedLately(limits, counted, now) : [];
+      const areUsed = new Set(networks);
       for (const network of counted.networks.keys()) {
-        if (!networks.includes(network)) counted.networks.delete(network);
+        if (!areUsed.has(network)) counted.networks.delete(network);
       }
       const connections = counted.connections.size;
-      const { was_refused } = counted;
-      counted.was_refused = false;
-      if (connections === 0 && networks.length === 0) this.#users.delete(key);
-      if (!limits || (connections === 0 && networks.length === 0 && !was_refused)) continue;
-      const holding = {
-        account,
-        user,
-        connections,
-        networks: networks.slice(0, maxNetworksOfUser),
-      };
-      holdings.push({ ...holding, ...(was_refused && { was_refused }) });
+      const was_refused = isLately(counted.refused_at, now);
+      const isHere = connections > 0 || networks.length > 0 || isLately(counted.admitted_at, now);
+      if (!isHere && !was_refused) this.#users.delete(key);
+      else if (limits) {
+        const cut = networks.slice(0, maxNetworksOfUser);
+        const holding = { account, user, connections, networks: cut };
+        holdings.push({ ...holding, ...(was_refused && { was_refused }) });
+      }
     }
     return holdings;
   }
@@ -212,25 +213,32 @@ export class UserCounts {
   ): string[] {
     if (limits.addresses === undefined) return [];
     const own = counted ? this.#usedLately(limits, counted, now) : [];
-    return [...new Set([...(elsewhere?.networks ?? []), ...own])];
+    const { networks = [], networks_behind = [] } = elsewhere ?? {};
+    return [...new Set([...networks, ...own, ...networks_behind])];
   }
 
   #usedLately({ addresses, address_seconds }: UserLimits, { networks }: Counted, now: number) {
     if (addresses === undefined) return [];
     const since = now - (address_seconds ?? usualAddressSeconds);
+    // The clock was set back since.
+    for (const [network, at] of networks) if (at > now) networks.set(network, now);
     return Array.from(networks).flatMap(([network, at]) => (at > since ? [network] : []));
   }
 
   /** Other places may have fewer by now, so they are asked again soon. */
-  #refuse(key: string, elsewhere: Elsewhere | undefined, reason: Reason): Reason {
-    if (!elsewhere) return reason;
-    let counted = this.#users.get(key);
-    if (!counted) {
-      counted = { connections: new Map(), networks: new Map(), was_refused: true };
-      this.#users.set(key, counted);
-    }
-    counted.was_refused = true;
+  #refuse(key: string, elsewhere: Elsewhere | undefined, reason: Reason, now: number): Reason {
+    if (elsewhere) this.#countedOf(key).refused_at = now;
     return reason;
+  }
+
+  #countedOf(key: string): Counted {
+    const never = Number.NEGATIVE_INFINITY;
+    const counted = this.#users.get(key) ?? {
+      ...{ connections: new Map(), networks: new Map() },
+      ...{ admitted_at: never, refused_at: never },
+    };
+    this.#users.set(key, counted);
+    return counted;
   }
 
   /** Undefined if neither connections nor addresses of this user are limited. */
@@ -252,14 +260,22 @@ export function withOthers(
   after: readonly Holding[],
 ): Elsewhere[] {
   const sums = new Map(elsewhere.map((entry) => [keyOf(entry), { ...entry }]));
-  for (const holding of [...before, ...after]) {
-    const { account, user, connections, networks } = holding;
-    const key = keyOf(holding);
-    const sum = sums.get(key) ?? { account, user, connections: 0, ahead: 0, networks: [] };
-    sum.connections += connections;
-    if (before.includes(holding)) sum.ahead += connections;
-    sum.networks = [...new Set([...sum.networks, ...networks])];
-    sums.set(key, sum);
+  const sumOf = (holding: Holding) => {
+    const { account, user } = holding;
+    const none = { account, user, connections: 0, ahead: 0, networks: [] };
+    const sum: Elsewhere = sums.get(keyOf(holding)) ?? none;
+    sums.set(keyOf(holding), sum);
+    sum.connections += holding.connections;
+    return sum;
+  };
+  for (const holding of before) {
+    const sum = sumOf(holding);
+    sum.ahead += holding.connections;
+    sum.networks = [...new Set([...sum.networks, ...holding.networks])];
+  }
+  for (const holding of after) {
+    const sum = sumOf(holding);
+    sum.networks_behind = [...(sum.networks_behind ?? []), ...holding.networks];
   }
   return [...sums.values()];
 }
@@ -277,12 +293,14 @@ export function sumOfHoldings(holdings: readonly Holding[]): Holding[] {
     sums.set(keyOf(holding), {
       ...sum,
       connections: sum.connections + holding.connections,
-      networks: [...new Set([...sum.networks, ...holding.networks])],
+      networks: [...new Set([...sum.networks, ...holding.networks])].slice(0, maxNetworksOfUser),
       ...(was_refused && { was_refused }),
     });
   }
   return [...sums.values()];
 }
+
+const isLately = (at: number, now: number) => at <= now && now - at < latelySeconds;
 
 /** Undefined: it is no address. */
 function networkOf(source: string): string | undefined {

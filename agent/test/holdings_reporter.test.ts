@@ -15,9 +15,9 @@ function scene() {
   const reporter = new HoldingsReporter({
     engine: { held: () => state.held, share: (elsewhere) => shared.push(elsewhere) },
     control: {
-      async reportHoldings(whole, holdings) {
+      async reportHoldings({ whole, users, ...range }) {
         if (state.error) throw await state.error;
-        reports.push([whole, holdings]);
+        reports.push([whole, users, ...Object.values(range)]);
         return state.answer;
       },
     },
@@ -76,7 +76,7 @@ test('users who are elsewhere, too, or were refused for it, are asked about agai
   expect((await look(1)).reported).toEqual([[false, [holding(1, 1)]]]);
   state.held = [holding(1, 1)];
   expect((await look(10)).reported).toEqual([]);
-  state.held = [];
+  [state.held, state.answer] = [[], []];
   expect((await look(1)).shared).toEqual([]);
 });
 
@@ -143,21 +143,36 @@ test('a control plane that does not know of it is left alone, and asked again wi
   expect((await look(31)).reported).toEqual([[true, []]]);
 });
 
-test('many users, or addresses, are reported in several parts', async () => {
+test('many users, or addresses, are reported in several parts, each whole from one user to another', async () => {
   const { state, look } = scene();
-  state.held = Array.from({ length: 4500 }, (_, at) => holding(at + 1, 1));
-  const [parts, reported] = [[] as unknown[], new Set<number>()];
-  // Users who are asked about again, after two seconds, do not keep out those who wait.
+  state.held = Array.from({ length: 4500 }, (_, at) => holding(at + 1, 1)).reverse();
+  const parts: unknown[] = [];
+  const reported = new Set<number>();
+  // News do not wait for the last part; and users who are asked about again, after two seconds, do
+  // not keep out those who wait.
   for (let at = 0; at < 3; at += 1) {
-    for (const [whole, users] of (await look()).reported as Array<[boolean, Holding[]]>) {
-      parts.push([whole, users.length]);
+    for (const [whole, users, ...range] of (await look()).reported as Part[]) {
+      parts.push([whole, users.length, ...range.map(({ user }) => user)]);
       for (const { user } of users) reported.add(user);
     }
   }
   expect(parts).toEqual([
-    [true, 2000],
+    [true, 2000, 2000],
     [false, 2000],
+    [true, 2000, 2000, 4000],
     [false, 2000],
+    [true, 500, 4000],
   ]);
   expect(reported.size).toBe(4500);
+});
+type Part = [whole: boolean, users: Holding[], ...range: Holding[]];
+
+test('one whose connections here are short hears of those elsewhere for five seconds', async () => {
+  const { state, look } = scene();
+  state.answer = [{ account: 1, user: 1, connections: 2, ahead: 2, networks: [] }];
+  state.held = [holding(1, 0)];
+  expect((await look()).reported).toEqual([[true, state.held]]);
+  state.held = [];
+  expect((await look(4)).shared).toEqual(state.answer);
+  expect((await look(1)).shared).toEqual([]);
 });

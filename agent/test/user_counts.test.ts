@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { Authority } from '../src/policy/decision.ts';
 import { Policy } from '../src/policy/policy.ts';
 import type { UserLimits } from '../src/policy/records.ts';
-import { type Elsewhere, UserCounts, withOthers } from '../src/user_counts.ts';
+import { type Elsewhere, sumOfHoldings, UserCounts, withOthers } from '../src/user_counts.ts';
 import { contractRecord, userRecord } from './node_records.ts';
 
 const noon = 1_800_000_000;
@@ -64,13 +64,22 @@ describe('connections at once', () => {
     expect([open('b'), open('c')]).toEqual([undefined, undefined]);
   });
 
-  test('include those elsewhere, and a refusal because of them is reported once', () => {
+  test('include those elsewhere, and a refusal because of them is reported for two seconds, whoever looks', () => {
     counts.share([elsewhere({ connections: 1 })]);
     expect([open('a'), open('b')]).toEqual([undefined, 'too_many_connections']);
     expect(counts.held(noon)).toMatchObject([{ connections: 1, was_refused: true }]);
-    expect(counts.held(noon)).toEqual([{ account: 1, user: 1, connections: 1, networks: [] }]);
+    expect(counts.held(noon + 1)).toMatchObject([{ connections: 1, was_refused: true }]);
+    expect(counts.held(noon + 2)).toEqual([{ account: 1, user: 1, connections: 1, networks: [] }]);
     counts.share([]);
     expect(open('b')).toBeUndefined();
+  });
+
+  test('that are over at once are still seen by the next look', () => {
+    open('a');
+    counts.close('a');
+    const gone = { account: 1, user: 1, connections: 0, networks: [] };
+    expect(counts.held(noon + 1)).toEqual([gone]);
+    expect(counts.held(noon + 2)).toEqual([]);
   });
 
   test('that are too many together end where the user came later, the newest first', () => {
@@ -131,6 +140,15 @@ describe('addresses at once', () => {
     expect(ended(noon + 62)).toEqual(['b']);
   });
 
+  test('were used no later than now: a clock that is set back makes none of them last', () => {
+    open('a', '192.0.2.1', noon + 7200);
+    open('b', '192.0.2.2', noon + 7200);
+    counts.close('a');
+    counts.close('b');
+    expect(open('c', '192.0.2.3', noon)).toBe('too_many_addresses');
+    expect(open('c', '192.0.2.3', noon + 61)).toBeUndefined();
+  });
+
   test('that came first anywhere keep their places, and connections from the others end', () => {
     open('a', '192.0.2.1');
     open('b', '192.0.2.2');
@@ -148,7 +166,31 @@ test('each part of a node takes the others for elsewhere, those before it as ahe
   });
   const others = [elsewhere({ connections: 3, ahead: 1, networks: ['a', 'b'] })];
   expect(withOthers(others, [held(2, 'c')], [held(4, 'b', 'd')])).toEqual([
-    elsewhere({ connections: 9, ahead: 3, networks: ['a', 'b', 'c', 'd'] }),
+    elsewhere({
+      ...{ connections: 9, ahead: 3 },
+      ...{ networks: ['a', 'b', 'c'], networks_behind: ['b', 'd'] },
+    }),
   ]);
   expect(withOthers([], [held(2)], [])).toEqual([elsewhere({ connections: 2, ahead: 2 })]);
+});
+
+test('of two parts that let an address in at the same time, the first keeps it, and the other ends it', () => {
+  limit({ addresses: 1 });
+  const parts = [1, 2].map(() => new UserCounts(() => policy));
+  for (const [at, part] of parts.entries()) part.admit('a', `192.0.2.${at + 1}`, alice, noon);
+  const [first, second] = parts.map((part) => part.held(noon));
+  parts[0]?.share(withOthers([], [], second ?? []));
+  parts[1]?.share(withOthers([], first ?? [], []));
+  const ended = parts.map((part) => part.excess(noon).map(({ reason }) => reason));
+  expect(ended).toEqual([[], ['too_many_addresses']]);
+});
+
+test('a sum of parts names no more addresses of a user than the control plane takes', () => {
+  const part = (of: number) => ({
+    ...{ account: 1, user: 1, connections: 1 },
+    networks: Array.from({ length: 200 }, (_, at) => `192.0.${of}.${at}`),
+  });
+  const [sum] = sumOfHoldings([part(1), part(2)]);
+  expect(sum?.connections).toBe(2);
+  expect(sum?.networks).toHaveLength(256);
 });

@@ -90,6 +90,31 @@ eachDatabase((database) => {
     expect(await rows()).toEqual([]);
   });
 
+  test('a whole report of a range ends what it does not name there, and nothing before and after it', async () => {
+    const { ctx } = t.running;
+    const acme = await t.account('many', { servers: ['fra1'] });
+    const many: Held[] = [];
+    for (const name of ['a', 'b', 'c']) {
+      const { id } = await t.user(acme, name);
+      many.push({ account: acme.account.id, user: id, connections: 1, networks: [] });
+    }
+    await report(0, many);
+    const [a, b, c] = many as [Held, Held, Held];
+    const key = ({ account, user }: Held) => ({ account, user });
+    const whole = async (users: Held[], range: object) => {
+      const response = await nodes[0].send('POST', '/holdings', { whole: true, users, ...range });
+      expect(response.status).toBe(200);
+      const rows = await ctx.db.all<{ user_id: number }>(
+        'select user_id from user_holdings order by user_id',
+      );
+      return rows.map(({ user_id }) => Number(user_id));
+    };
+    expect(await whole([a], { through: key(a) })).toEqual([a.user, b.user, c.user]);
+    expect(await whole([], { after: key(a), through: key(b) })).toEqual([a.user, c.user]);
+    expect(await whole([], { after: key(b) })).toEqual([a.user]);
+    expect(await whole([], { through: key(a) })).toEqual([]);
+  });
+
   test('a lost node counts no more, and its rows are forgotten', async () => {
     await report(0, [holding(2, '192.0.2.1')]);
     const others = async (seconds: number) => {

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import type { LargestGroups } from '../../agent/src/connection_groups.ts';
 import type { OpenConnection } from '../../agent/src/engine.ts';
+import type { HoldingsReport } from '../../agent/src/link/holdings_reporter.ts';
 import type { Position } from '../../agent/src/policy/records.ts';
 import type { Batch } from '../../agent/src/usage/journal_state.ts';
-import type { Elsewhere, Holding } from '../../agent/src/user_counts.ts';
+import type { Elsewhere } from '../../agent/src/user_counts.ts';
 import type { Clock } from '../../server/src/clock.ts';
 import { type Config, readConfig } from '../../server/src/config.ts';
 import type { Context } from '../../server/src/context.ts';
@@ -339,9 +340,9 @@ export class Center implements Door {
     });
   }
 
-  async reportHoldings(token: string, whole: boolean, users: Holding[]): Promise<Elsewhere[]> {
+  async reportHoldings(token: string, report: HoldingsReport): Promise<Elsewhere[]> {
     const node = await authenticateNode(this.db, this.#ctx.secrets, token);
-    return reportHoldings(this.#ctx, actor, node, { whole, users });
+    return reportHoldings(this.#ctx, actor, node, report);
   }
 
   async takeOrder(token: string, order: number): Promise<void> {

@@ -243,8 +243,10 @@ export class Machine implements Owner {
     const control: OrderReports & HoldingReports = {
       takeOrder: (order) => noted(agent.wire.takeOrder(order)),
       reportEnded: (order, ended) => noted(agent.wire.reportEnded(order, ended)),
-      reportHoldings: (whole, holdings) =>
-        noted(agent.wire.reportHoldings(whole, conduct === 'hides-holdings' ? [] : holdings)),
+      reportHoldings: ({ users, ...report }) => {
+        const shown = conduct === 'hides-holdings' ? [] : users;
+        return noted(agent.wire.reportHoldings({ ...report, users: shown }));
+      },
     };
     const shared = new Map<string, Elsewhere>();
     const share = (elsewhere: readonly Elsewhere[]) => {

@@ -5,10 +5,11 @@ import { ControlError } from '../../agent/src/control_error.ts';
 import type { OpenConnection } from '../../agent/src/engine.ts';
 import type { ControlPlane, StreamEvent } from '../../agent/src/link/control.ts';
 import { EventReader, type ServerEvent } from '../../agent/src/link/events.ts';
+import type { HoldingsReport } from '../../agent/src/link/holdings_reporter.ts';
 import type { NodeRecord, Position } from '../../agent/src/policy/records.ts';
 import type { Batch } from '../../agent/src/usage/journal_state.ts';
 import type { UsageAnswer } from '../../agent/src/usage/sender.ts';
-import type { Elsewhere, Holding } from '../../agent/src/user_counts.ts';
+import type { Elsewhere } from '../../agent/src/user_counts.ts';
 import { ApiError } from '../../server/src/errors.ts';
 import type { Random } from '../../server/test/random.ts';
 import type { Owner, Scheduler, Trace } from './scheduler.ts';
@@ -26,7 +27,7 @@ export interface Door {
     largest: LargestGroups,
     held: readonly OpenConnection[],
   ): Promise<void>;
-  reportHoldings(token: string, whole: boolean, holdings: Holding[]): Promise<Elsewhere[]>;
+  reportHoldings(token: string, report: HoldingsReport): Promise<Elsewhere[]>;
   takeOrder(token: string, order: number): Promise<void>;
   reportEnded(token: string, order: number, ended: number): Promise<void>;
 }
@@ -380,10 +381,10 @@ export class Wire implements ControlPlane {
     );
   }
 
-  reportHoldings(whole: boolean, holdings: Holding[]): Promise<Elsewhere[]> {
+  reportHoldings(report: HoldingsReport): Promise<Elsewhere[]> {
     const { door, token } = this.#options;
-    const what = `holdings ${holdings.length}`;
-    return this.#ask(what, () => door.reportHoldings(token, whole, holdings));
+    const what = `holdings ${report.users.length}`;
+    return this.#ask(what, () => door.reportHoldings(token, report));
   }
 
   takeOrder(order: number): Promise<void> {

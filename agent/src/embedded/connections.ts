@@ -158,7 +158,9 @@ export class Connection {
   /** Its bytes so far, and when they last increased, as far as it was looked at. */
   look(now: number): { up: number; down: number; last_byte_at: number } {
     const { up, down } = this.#transferred();
-    if (up + down > this.#moved.bytes) this.#moved = { bytes: up + down, at: now };
+    const { bytes, at } = this.#moved;
+    if (up + down > bytes) this.#moved = { bytes: up + down, at: now };
+    else if (at > now) this.#moved = { bytes, at: now }; // The clock was set back.
     return { up, down, last_byte_at: this.#moved.at };
   }
 

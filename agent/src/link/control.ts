@@ -11,12 +11,12 @@ import type { NodeRecord, Position } from '../policy/records.ts';
 import type { Batch } from '../usage/journal_state.ts';
 import type { LastUsedReports } from '../usage/last_used_reporter.ts';
 import type { UsageAnswer } from '../usage/sender.ts';
-import type { Elsewhere, Holding } from '../user_counts.ts';
+import type { Elsewhere } from '../user_counts.ts';
 import type { OrderReports } from './end_orders.ts';
 import { EventReader, EventTooLong, type ServerEvent } from './events.ts';
 import type { ExitUseAnswer, ExitUseReports } from './exit_use_questions.ts';
 import type { FaultReports } from './fault_reporter.ts';
-import type { HoldingReports } from './holdings_reporter.ts';
+import type { HoldingReports, HoldingsReport } from './holdings_reporter.ts';
 import { IdleTimeout, newAgent, notOurs, piecesOf, readJson, send } from './http.ts';
 import type { Answer } from './questions.ts';
 import type { RefusalReport, RefusalReports } from './refusal_reporter.ts';
@@ -206,8 +206,8 @@ export class HttpControl implements Control {
     await this.#post('/end-orders', { order, ended });
   }
 
-  async reportHoldings(whole: boolean, holdings: Holding[]): Promise<Elsewhere[]> {
-    const response = await this.#post('/holdings', { whole, users: holdings });
+  async reportHoldings(report: HoldingsReport): Promise<Elsewhere[]> {
+    const response = await this.#post('/holdings', report);
     const { users } = (response ?? {}) as { users?: Elsewhere[] };
     if (!Array.isArray(users)) throw notOurs();
     return users;

@@ -8,12 +8,20 @@ import { type Elsewhere, type Holding, keyOf, leaseSeconds } from '../user_count
 
 /** The part of the control plane that is needed. A rejection is a ControlError. */
 export interface HoldingReports {
-  /**
-   * Reports what users hold here; with `whole`, others hold nothing. Returns what the same users
-   * hold elsewhere.
-   */
-  reportHoldings(whole: boolean, holdings: Holding[]): Promise<Elsewhere[]>;
+  /** Returns what the same users hold elsewhere. */
+  reportHoldings(report: HoldingsReport): Promise<Elsewhere[]>;
 }
+
+export interface HoldingsReport {
+  /** Other users hold nothing here, of those that come after one and up to another, if given. */
+  whole: boolean;
+  after?: UserKey;
+  through?: UserKey;
+  users: Holding[];
+}
+
+/** Users are in the order of these. */
+type UserKey = Pick<Holding, 'account' | 'user'>;
 
 export interface HoldingsReporterOptions {
   engine: Pick<Engine, 'held' | 'share'>;
@@ -25,6 +33,8 @@ export interface HoldingsReporterOptions {
 const everySeconds = 1;
 /** Users who also hold something elsewhere, or did something new, are asked about again then. */
 const sharedSeconds = 2;
+/** What one who holds nothing here any more holds elsewhere, counts for so long. */
+const rememberedSeconds = 5;
 /** Everything is reported again after this long, whatever the control plane may have lost. */
 const wholeSeconds = 60;
 /** After failures; the last one if the control plane does not know of holdings. */
@@ -35,8 +45,9 @@ const maxOfReport = { users: 2000, networks: 6000 };
 export class HoldingsReporter {
   readonly #options: HoldingsReporterOptions;
   #reported = new Map<string, Reported>();
-  #isWholeDue = true;
-  readonly #elsewhere = new Map<string, Elsewhere>();
+  /** A report of everything that is due: `after` this user it goes on, if that has begun. */
+  #whole: Pick<HoldingsReport, 'after'> | undefined = {};
+  readonly #elsewhere = new Map<string, Heard>();
   /** In steady seconds. */
   #whole_at = Number.NEGATIVE_INFINITY;
   #answered_at = Number.NEGATIVE_INFINITY;
@@ -64,7 +75,9 @@ export class HoldingsReporter {
     const held = new Map(engine.held().map((holding) => [keyOf(holding), holding]));
     const now = clock.steady();
     if (now >= this.#retry_at) await this.#report(held, now);
-    for (const key of this.#elsewhere.keys()) if (!held.has(key)) this.#elsewhere.delete(key);
+    for (const [key, { heard_at }] of this.#elsewhere) {
+      if (!held.has(key) && now - heard_at >= rememberedSeconds) this.#elsewhere.delete(key);
+    }
     this.#share();
   }
 
@@ -73,7 +86,7 @@ export class HoldingsReporter {
    * it had of this node.
    */
   retry(): void {
-    this.#isWholeDue = true;
+    this.#whole = {};
     this.#failures = 0;
     this.#retry_at = Number.NEGATIVE_INFINITY;
   }
@@ -81,54 +94,80 @@ export class HoldingsReporter {
   #share(): void {
     const { engine, clock } = this.#options;
     if (clock.steady() - this.#answered_at > leaseSeconds) this.#elsewhere.clear();
-    engine.share([...this.#elsewhere.values()]);
+    engine.share(Array.from(this.#elsewhere.values(), ({ heard_at: _, ...entry }) => entry));
   }
 
   async #report(held: Map<string, Holding>, now: number): Promise<void> {
+    const isOld = now - this.#whole_at >= wholeSeconds && this.#reported.size > 0;
+    if (isOld) this.#whole ??= {};
+    // While everything is reported part by part, news do not wait for the last one.
+    if (!this.#whole || this.#whole.after) await this.#reportNews(held, now);
+    if (this.#whole) await this.#reportPart(held, this.#whole, now);
+  }
+
+  async #reportNews(held: Map<string, Holding>, now: number): Promise<void> {
     const reported = this.#reported;
-    const isOld = now - this.#whole_at >= wholeSeconds && reported.size > 0;
-    const whole = this.#isWholeDue || isOld;
     const isShared = (key: string) => {
       const { connections = 0, networks = [] } = this.#elsewhere.get(key) ?? {};
       return connections > 0 || networks.length > (held.get(key)?.networks.length ?? 0);
     };
     const due = Array.from(held).filter(([key, holding]) => {
       const last = reported.get(key);
-      if (whole || holding.was_refused || !isSame(holding, last)) return true;
+      if (holding.was_refused || !isSame(holding, last)) return true;
       const isTime = now - last.asked_at >= sharedSeconds;
       return isTime && (last.isChanged || isShared(key));
     });
     const gone = Array.from(reported).flatMap(([key, { account, user }]): Due[] =>
-      whole || held.has(key) ? [] : [[key, { account, user, connections: 0, networks: [] }]],
+      held.has(key) ? [] : [[key, { account, user, connections: 0, networks: [] }]],
     );
     // Those that wait the longest come first: not all may fit.
     const askedAt = ([key]: Due) => reported.get(key)?.asked_at ?? 0;
     const all = [...due, ...gone].sort((a, b) => askedAt(a) - askedAt(b));
-    if (!whole && all.length === 0) return;
-    await this.#send(whole, firstOf(all), now);
+    if (all.length > 0) await this.#send({ whole: false }, firstOf(all), now);
   }
 
-  async #send(whole: boolean, due: Due[], now: number): Promise<void> {
+  /** As much of everything as fits, and at the next look what comes after that. */
+  async #reportPart(
+    held: Map<string, Holding>,
+    part: Pick<HoldingsReport, 'after'>,
+    now: number,
+  ): Promise<void> {
+    const { after } = part;
+    const rest = [...held].filter(([, holding]) => !after || compare(holding, after) > 0);
+    const due = firstOf(rest.sort(([, a], [, b]) => compare(a, b)));
+    const [, last] = (due.length < rest.length && due.at(-1)) || [];
+    const through = last && { account: last.account, user: last.user };
+    await this.#send({ whole: true, ...part, ...(through && { through }) }, due, now);
+  }
+
+  async #send(range: Omit<HoldingsReport, 'users'>, due: Due[], now: number): Promise<void> {
     const { control, clock, log } = this.#options;
-    if (whole) this.#isWholeDue = false;
+    const { whole, after, through } = range;
+    if (whole) this.#whole = through && { after: through };
     try {
-      const holdings = due.map(([, { was_refused: _, ...holding }]) => holding);
-      const answers = await control.reportHoldings(whole, holdings);
+      const users = due.map(([, { was_refused: _, ...holding }]) => holding);
+      const answers = await control.reportHoldings({ ...range, users });
       this.#failures = 0;
       this.#answered_at = clock.steady();
-      if (whole) this.#whole_at = now;
+      if (whole && !through) this.#whole_at = now;
       const before = this.#reported;
-      this.#reported = new Map(whole ? [] : before);
+      this.#reported = new Map(before);
+      for (const [key, holding] of whole ? before : []) {
+        const isBelow = after && compare(holding, after) <= 0;
+        const isAbove = through && compare(holding, through) > 0;
+        if (!isBelow && !isAbove) this.#reported.delete(key);
+      }
       for (const [key, holding] of due) {
         const isGone = holding.connections === 0 && holding.networks.length === 0;
         const isChanged = !isSame(holding, before.get(key));
         if (isGone) this.#reported.delete(key);
         else this.#reported.set(key, { ...holding, isChanged, asked_at: now });
       }
-      for (const elsewhere of answers) this.#elsewhere.set(keyOf(elsewhere), elsewhere);
+      const heard_at = clock.steady();
+      for (const entry of answers) this.#elsewhere.set(keyOf(entry), { ...entry, heard_at });
     } catch (error) {
       // It may have arrived, and another one may not.
-      this.#isWholeDue = true;
+      this.#whole = {};
       this.#failures += 1;
       // An older control plane does not know of it.
       const isUnknown = (error as Partial<ControlError>).status === 404;
@@ -149,6 +188,13 @@ interface Reported extends Holding {
   /** Steady seconds. */
   asked_at: number;
 }
+
+interface Heard extends Elsewhere {
+  /** Steady seconds. */
+  heard_at: number;
+}
+
+const compare = (a: UserKey, b: UserKey) => a.account - b.account || a.user - b.user;
 
 function firstOf(due: readonly Due[]): Due[] {
   let networks = 0;

@@ -437,7 +437,8 @@ export class VpnSessions {
       const { account, user } = authority;
       listed.add(connection);
       const isMoved = up + down > session.counted.up + session.counted.down;
-      const last_byte_at = isMoved ? now : session.counted.last_byte_at;
+      // The clock may have been set back.
+      const last_byte_at = isMoved ? now : Math.min(session.counted.last_byte_at, now);
       session.counted = { up, down, last_byte_at };
       if (reported.has(connection)) continue;
       const traffic = { connection, account, user, up, down };

@@ -13,6 +13,12 @@ export interface HoldingRow {
   sealed: string;
 }
 
+/** Users by account and id: those after one and up to another, if given. */
+export interface UserRange {
+  after?: { account: number; user: number };
+  through?: { account: number; user: number };
+}
+
 const maxKeys = 512;
 
 function* batches(keys: readonly Key[]): Generator<readonly Key[]> {
@@ -37,10 +43,19 @@ export async function holdingsOf(db: Reader, keys: readonly Key[]): Promise<Hold
   return rows;
 }
 
-export async function countOfNode(db: Reader, node_id: number): Promise<number> {
+/** Whose holdings there are on a node, as a condition with its values. */
+function within(node_id: number, { after, through }: UserRange) {
+  const first = [after?.account ?? 0, after?.user ?? 0];
+  const last = [through?.account ?? Number.MAX_SAFE_INTEGER, through?.user ?? 0];
+  const users = '(account_id, user_id) > ($2, $3) and (account_id, user_id) <= ($4, $5)';
+  return { where: `where node_id = $1 and ${users}`, values: [node_id, ...first, ...last] };
+}
+
+export async function countOfNode(db: Reader, node_id: number, range: UserRange): Promise<number> {
+  const { where, values } = within(node_id, range);
   const row = await db.one<{ count: number }>(
-    'select count(*) as count from user_holdings where node_id = $1',
-    [node_id],
+    `select count(*) as count from user_holdings ${where}`,
+    values,
   );
   return Number(row?.count ?? 0);
 }
@@ -69,8 +84,13 @@ export async function removeHoldings(
   }
 }
 
-export function removeOfNode(tx: Transaction, node_id: number): Promise<number> {
-  return tx.run('delete from user_holdings where node_id = $1', [node_id]);
+export function removeOfNode(
+  tx: Transaction,
+  node_id: number,
+  range: UserRange = {},
+): Promise<number> {
+  const { where, values } = within(node_id, range);
+  return tx.run(`delete from user_holdings ${where}`, values);
 }
 
 export function removeOfUser(tx: Transaction, account_id: number, user_id: number) {

@@ -42,16 +42,21 @@ interface Dated {
   networks: Array<[network: string, since: number]>;
 }
 
+/** A report: with `whole`, users of the range who are not named hold nothing there. */
+export interface HoldingsReport extends store.UserRange {
+  whole: boolean;
+  users: readonly Holding[];
+}
+
 /**
- * Stores what users hold on a node; with `whole`, users who are not named hold nothing there.
- * Returns what the named users hold elsewhere: on live nodes, whose lease is their acknowledgement.
+ * Stores what users hold on a node. Returns what the named users hold elsewhere: on live nodes, whose lease is their acknowledgement.
  * Users whom the server does not serve are left out.
  */
 export async function reportHoldings(
   { db, secrets }: Pick<Context, 'db' | 'secrets'>,
   actor: Actor,
   node: NodeRow,
-  { whole, users }: { whole: boolean; users: readonly Holding[] },
+  { whole, users, ...range }: HoldingsReport,
 ): Promise<HeldElsewhere[]> {
   const genuine = await genuineHoldings(db, node, users);
   const keys = genuine.map(({ account, user }) => [account, user] as const);
@@ -59,10 +64,11 @@ export async function reportHoldings(
   const own = (holding: Holding) =>
     before.get(keyOf(holding))?.find(({ node_id }) => node_id === node.id);
   const changed = genuine.filter((holding) => !isSame(holding, own(holding)));
-  const isStale = whole && (await store.countOfNode(db, node.id)) > genuine.length - changed.length;
+  const isStale =
+    whole && (await store.countOfNode(db, node.id, range)) > genuine.length - changed.length;
   if (changed.length === 0 && !isStale) return genuine.map((holding) => sum(before, node, holding));
   await db.write(actor, async (tx) => {
-    if (whole) await store.removeOfNode(tx, node.id);
+    if (whole) await store.removeOfNode(tx, node.id, range);
     const rows = genuine.flatMap((holding) => {
       const isHeld = holding.connections > 0 || holding.networks.length > 0;
       if (!isHeld || (!whole && !changed.includes(holding))) return [];
@@ -76,7 +82,7 @@ export async function reportHoldings(
       return [{ account_id, user_id, node_id: node.id, since, connections, sealed }];
     });
     const changedKeys = changed.map(({ account, user }) => [account, user] as const);
-    if (!whole) await store.removeHoldings(tx, node.id, changedKeys);
+    await store.removeHoldings(tx, node.id, changedKeys);
     await store.addHoldings(tx, rows);
   });
   const after = datedBy(secrets, await store.holdingsOf(db, keys));

@@ -11,7 +11,7 @@ export const userServices = ['proxy', ...vpnServices] as const;
 export type UserService = (typeof userServices)[number];
 
 export const maxServers = 1000;
-export const maxAddresses = 1000;
+export const maxAddresses = 256;
 export const minAddressSeconds = 60;
 export const maxAddressSeconds = 600;
 

@@ -131,7 +131,8 @@ export function list(connection: Connection, socket: Socket, now: number): void 
   const { up, down } = connection.socket ?? { up: 0, down: 0 };
   const isMoved = socket.up + socket.down > up + down;
   connection.since ??= now;
-  connection.moved_at = isMoved ? now : (connection.moved_at ?? now);
+  // The clock may have been set back.
+  connection.moved_at = isMoved ? now : Math.min(connection.moved_at ?? now, now);
   connection.socket = socket;
 }
 

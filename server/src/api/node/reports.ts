@@ -304,8 +304,11 @@ const ofHolding = {
   user: Integer('User id.', 1),
   connections: Integer('Open connections.', 0, 2 ** 32),
 };
+const UserKey = Strict({ account: ofHolding.account, user: ofHolding.user });
 const Holdings = Named('NodeHoldings', {
-  whole: Type.Boolean({ description: 'Users who are not named hold nothing.' }),
+  whole: Type.Boolean({ description: 'Users of the range who are not named hold nothing.' }),
+  after: Type.Optional(UserKey),
+  through: Type.Optional(UserKey),
   users: Type.Array(
     Strict({
       ...ofHolding,
