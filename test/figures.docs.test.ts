@@ -349,6 +349,7 @@ const limits: Record<string, readonly number[]> = {
     of('agent/src/user_counts.ts', 'maxNetworksOfUser'),
   ],
   'connections, or addresses, by which a user passes a limit': [
+    of('agent/src/link/holdings_reporter.ts', 'rememberedSeconds'),
     ...['longestSeconds', 'settledSeconds'].map((name) => of('test/simulation/limits.ts', name)),
     of('agent/src/user_counts.ts', 'leaseSeconds'),
   ],

@@ -64,7 +64,7 @@ describe('connections at once', () => {
     expect([open('b'), open('c')]).toEqual([undefined, undefined]);
   });
 
-  test('include those elsewhere, and a refusal because of them is reported for two seconds, whoever looks', () => {
+  test('include those elsewhere, and each look within two seconds shows a refusal because of them', () => {
     counts.share([elsewhere({ connections: 1 })]);
     expect([open('a'), open('b')]).toEqual([undefined, 'too_many_connections']);
     expect(counts.held(noon)).toMatchObject([{ connections: 1, was_refused: true }]);

@@ -33,7 +33,7 @@ export interface HoldingsReporterOptions {
 const everySeconds = 1;
 /** Users who also hold something elsewhere, or did something new, are asked about again then. */
 const sharedSeconds = 2;
-/** What one who holds nothing here any more holds elsewhere, counts for so long. */
+/** So long counts what is held elsewhere by a user who holds nothing here any more. */
 const rememberedSeconds = 5;
 /** Everything is reported again after this long, whatever the control plane may have lost. */
 const wholeSeconds = 60;

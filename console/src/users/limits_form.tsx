@@ -84,7 +84,7 @@ const limitsOfForm = {
         <AmountField
           label="Source addresses at once"
           name={field('max_addresses')}
-          max={1000}
+          max={256}
           value={of.max_addresses}
           hint="An IPv6 address counts as its /64."
         />

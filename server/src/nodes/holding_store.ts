@@ -43,7 +43,7 @@ export async function holdingsOf(db: Reader, keys: readonly Key[]): Promise<Hold
   return rows;
 }
 
-/** Whose holdings there are on a node, as a condition with its values. */
+/** The condition, with its values, of a node's holdings of these users. */
 function within(node_id: number, { after, through }: UserRange) {
   const first = [after?.account ?? 0, after?.user ?? 0];
   const last = [through?.account ?? Number.MAX_SAFE_INTEGER, through?.user ?? 0];

@@ -49,7 +49,8 @@ export interface HoldingsReport extends store.UserRange {
 }
 
 /**
- * Stores what users hold on a node. Returns what the named users hold elsewhere: on live nodes, whose lease is their acknowledgement.
+ * Stores what users hold on a node. Returns what the named users hold elsewhere: on live nodes,
+ * whose lease is their acknowledgement.
  * Users whom the server does not serve are left out.
  */
 export async function reportHoldings(
