@@ -80,7 +80,7 @@ async function fillDisk(): Promise<() => void> {
   await handle.close();
   const { appendFile } = files;
   files.appendFile = async function (this: FileHandle, bytes) {
-    await appendFile.call(this, (bytes as Buffer).subarray(0, 100));
+    await appendFile.call(this, (bytes as Buffer).subarray(0, (bytes as Buffer).length >> 1));
     throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
   };
   const heal = () => {
@@ -350,6 +350,92 @@ test('connections that end faster than they are written are counted, and no more
   const off = new EndedUses(false);
   off.note({ ...useOf(), until: now });
   expect(off.take()).toEqual({ uses: [], lost: 0 });
+});
+
+test.each([true, false])(
+  'a use that ends on a day whose file is full has ended then, for this agent and the next; the engine reports its end: %s',
+  async (isReported) => {
+    const settings = { max_bytes: 3000 };
+    const log = openLog(settings);
+    const began = now;
+    underWay = [
+      { ...useOf(), key: 'a.1' },
+      { ...useOf({ user: 4 }), key: 'squid-1', is_provisional: true },
+    ];
+    await log.write();
+    pass(60);
+    for (let user = 10; user < 60; user += 1) ended.push({ ...useOf({ user }), until: now });
+    await log.write();
+    for (let user = 60; user < 100; user += 1) {
+      ended.push({ ...useOf({ user }), until: now });
+      await log.write();
+    }
+    expect(messagesOf(log)).toEqual([expect.stringMatching(/lacks 6\d connections since/)]);
+    pass(3600);
+    const end = now;
+    underWay = [{ ...useOf({ user: 5 }), key: 'a.2' }];
+    if (isReported) ended.push({ ...useOf({ since: began }), until: now, key: 'a.1' });
+    await log.write();
+    pass(3600);
+    const usersOf = async (of: ConnectionLog, at: number) =>
+      (await find(of, { at })).map(({ user, until }) => [user, until]);
+    expect(await usersOf(log, now)).toEqual([]);
+    expect(await usersOf(log, end - 1000)).toEqual([[2, end]]);
+    expect(await usersOf(openLog(settings), now)).toEqual([]);
+    underWay = [];
+    pass(day);
+    await log.write();
+    expect(await usersOf(log, end + 3600)).toEqual([]);
+    expect(await usersOf(log, end - 1000)).toEqual([[2, end]]);
+    expect(statSync(join(dir, filesOf()[0] as string)).size).toBeLessThanOrEqual(3000);
+  },
+);
+
+test('a use that is gone while the disk takes nothing ended when that was first seen', async () => {
+  const log = openLog();
+  underWay = [{ ...useOf({ service: 'vpn-ikev2' }), key: 'vpn-1' }];
+  await log.write();
+  const [began, heal] = [now, await fillDisk()];
+  pass(100);
+  underWay = [];
+  await log.write();
+  pass(1000);
+  expect(await find(log)).toEqual([]);
+  expect(await find(log, { at: began })).toMatchObject([{ until: began + 100 }]);
+  // After midnight it is written with all that it was.
+  pass(day);
+  heal();
+  await log.write();
+  expect(await find(log, { at: began + 1100 })).toEqual([]);
+  expect(await find(log, { at: began })).toMatchObject([{ until: began + 100 }]);
+});
+
+test('uses of an agent that was killed are over when the next one starts, also if that writes nothing', async () => {
+  underWay = [{ ...useOf(), key: 'a.1' }];
+  await openLog().write();
+  const began = now;
+  pass(day);
+  underWay = [];
+  for (const mode of ['off', 'sources'] as const) {
+    const next = openLog({ mode });
+    pass(3600);
+    expect(await find(next)).toEqual([]);
+    expect(await find(next, { at: began })).toMatchObject([{ until: began + day }]);
+    pass(-3600);
+  }
+});
+
+test('a use is listed on each day, also if the first lines of a day could not be written', async () => {
+  underWay = [{ ...useOf(), key: 'a.1' }];
+  const log = openLog();
+  await log.write();
+  pass(day);
+  const heal = await fillDisk();
+  await log.write();
+  heal();
+  await log.write();
+  rmSync(join(dir, filesOf()[0] as string));
+  expect(await find(log)).toMatchObject([{ user: 2 }]);
 });
 
 test('a disk that takes nothing is a fault, and what waited is written later', async () => {

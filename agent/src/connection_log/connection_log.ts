@@ -63,8 +63,13 @@ const tidySeconds = 3600;
 const maxDriftSeconds = 3600;
 /** More uses are not held while the disk takes none. */
 const maxWaiting = 200_000;
+/** No line that says that a use is over, or that an agent started, is longer. */
+const endBytes = 64;
 /** A turn of the event loop looks at this many: others wait for it meanwhile. */
 const lookedAtTogether = 2000;
+
+/** One that the log lists as open has its key. */
+type WaitingUse = EndedUse & Pick<OpenUse, 'is_provisional'>;
 
 export class ConnectionLog {
   readonly #options: ConnectionLogOptions;
@@ -73,27 +78,37 @@ export class ConnectionLog {
   readonly #searches = new SerialQueue();
   #erased: ErasedPeople | undefined;
   #file: { handle: FileHandle; day: number; isTorn: boolean } | undefined;
-  /** The open uses that the file of the day lists. */
+  /** The open uses that the file of the day lists, and which day that is. */
   #listed = new Map<string, OpenUse>();
+  #listedDay: number | undefined;
   /** Uses that have ended and are not written yet, while the disk takes none. */
-  #waiting: EndedUse[] = [];
+  #waiting: WaitingUse[] = [];
   /** How many uses are missing from the log, and since when. */
   #missing: { uses: number; since: number } | undefined;
   /** The newest day that was removed before its time. */
   #removedEarly: number | undefined;
   #fault: string | undefined;
+  /** Whether the files say that this agent started; and when it did, in steady seconds. */
   #isStarted = false;
+  readonly #startedSteady: number;
   /** Wall clock less steady clock, and when it was last seen to jump, in steady seconds. */
   #drift: { offset: number; jumped_at: number } | undefined;
 
   constructor(options: ConnectionLogOptions) {
     this.#options = options;
+    this.#startedSteady = options.clock.steady();
   }
 
   get state(): ConnectionLogState {
     const { dir, settings } = this.#options;
     const [kept_since] = listDays(dir);
     return { mode: settings.mode, ...(kept_since === undefined ? {} : { kept_since }) };
+  }
+
+  /** Epoch seconds, by the clock as it is set now. */
+  get #started_at(): number {
+    const { clock } = this.#options;
+    return Math.round(clock.now() - (clock.steady() - this.#startedSteady));
   }
 
   /** Writes until the signal is aborted, and removes what is too old. */
@@ -135,7 +150,11 @@ export class ConnectionLog {
       const { dir } = this.#options;
       if (listDays(dir).length === 0) return { uses: [], more: 0 };
       const erased = this.#people();
-      return findUses(dir, question, (person) => erased.has(person));
+      const ends = new Map(this.#waiting.map(({ key, until }) => [key, until]));
+      return findUses(dir, question, {
+        isErased: (person) => erased.has(person),
+        endOf: (key) => ends.get(key) ?? (this.#isStarted ? undefined : this.#started_at),
+      });
     });
   }
 
@@ -190,11 +209,8 @@ export class ConnectionLog {
   // ---- Writing ----------------------------------------------------------------------------
 
   async #write(): Promise<void> {
-    const { clock, engine, settings } = this.#options;
+    const { clock, engine, dir } = this.#options;
     const now = clock.now();
-    const isNewDay = this.#file?.day !== dayOf(now);
-    const entries: LogEntry[] = [];
-    if (!this.#isStarted) entries.push({ entry: 'started', at: now });
     const current = new Map<string, OpenUse>();
     let looked = 0;
     for (const use of engine.usesUnderWay()) {
@@ -204,41 +220,70 @@ export class ConnectionLog {
     }
     // Taken last: what ended meanwhile is among these.
     this.#takeEnded(now);
-    const isErased = (use: ExitUse) => this.#people().has(personOf(use));
-    for (const use of this.#waiting) {
-      const { key } = use;
-      const isListed = key !== undefined && this.#listed.has(key);
-      if (isErased(use)) continue;
-      // The file of an earlier day has the rest of it: a question about today must find it here.
-      if (isListed && !isNewDay) entries.push({ entry: 'closed', key, until: use.until });
-      else entries.push({ entry: 'ended', ...this.#shortened(use) });
-      if (isListed && isNewDay) entries.push({ entry: 'replaced', key });
-    }
-    const reported = new Set(this.#waiting.map(({ key }) => key));
-    for (const [key, use] of this.#listed) {
-      if (current.has(key) || reported.has(key)) continue;
-      if (use.is_provisional) entries.push({ entry: 'replaced', key });
-      else if (!isNewDay) entries.push({ entry: 'closed', key, until: now });
-      else if (!isErased(use)) {
-        entries.push({ entry: 'ended', ...this.#shortened(use), until: now });
-        entries.push({ entry: 'replaced', key });
-      }
-    }
+    this.#waiting = this.#waiting.filter((use) => !this.#isErased(use));
+    for (const [key, use] of current) if (this.#isErased(use)) current.delete(key);
+    const reported = this.#noteGone(current, now);
+    const isNewDay = this.#listedDay !== dayOf(now);
+    const entries: LogEntry[] = [];
+    if (!this.#isStarted) entries.push({ entry: 'started', at: this.#started_at });
+    for (const use of this.#waiting) entries.push(...this.#entriesOf(use, isNewDay));
     for (const [key, use] of current) {
-      if (reported.has(key) || (this.#listed.has(key) && !isNewDay) || isErased(use)) continue;
+      if (reported.has(key) || (this.#listed.has(key) && !isNewDay)) continue;
       entries.push({ entry: 'open', ...this.#shortened(use) });
     }
-    if (entries.length === 0 || settings.mode === 'off') return;
-    if (entries.every(({ entry }) => entry === 'started') && !this.#hasFileOf(now)) return;
-    if (!(await this.#append(entries, now))) {
-      this.#miss(this.#waiting.length, now);
+    if (entries.length === 0) return;
+    if (entries.every(({ entry }) => entry === 'started') && listDays(dir).length === 0) return;
+    for (const key of reported) current.delete(key);
+    if (await this.#append(entries, now, { restBytes: current.size * endBytes })) {
+      this.#isStarted = true;
       this.#waiting = [];
-      return;
-    }
+      this.#listed = current;
+      this.#listedDay = dayOf(now);
+    } else await this.#appendEnds(now);
+  }
+
+  /**
+   * Without room for all, the log still says which of its uses are over: it must claim none that
+   * was not there. Others that have ended are missing. Errors: those of the disk.
+   */
+  async #appendEnds(now: number): Promise<void> {
+    const ends: LogEntry[] = [];
+    if (!this.#isStarted) ends.push({ entry: 'started', at: this.#started_at });
+    const listed = this.#waiting.filter(({ key = '' }) => this.#listed.has(key));
+    for (const use of listed) ends.push(...this.#entriesOf(use, false));
+    this.#miss(this.#waiting.length - listed.length, now);
+    this.#waiting = listed;
+    if (ends.length === 0 || !(await this.#append(ends, now))) return;
     this.#isStarted = true;
     this.#waiting = [];
-    for (const key of reported) if (key !== undefined) current.delete(key);
-    this.#listed = current;
+    for (const { key = '' } of listed) this.#listed.delete(key);
+  }
+
+  /**
+   * Notes the listed uses that are gone and whose end the engine does not report. Returns the keys
+   * of all that have ended.
+   */
+  #noteGone(current: ReadonlyMap<string, OpenUse>, now: number): ReadonlySet<string> {
+    const reported = new Set(this.#waiting.flatMap(({ key }) => key ?? []));
+    for (const [key, use] of this.#listed) {
+      if (this.#isErased(use)) this.#listed.delete(key);
+      else if (!current.has(key) && !reported.has(key)) {
+        this.#waiting.push({ ...use, until: now });
+        reported.add(key);
+      }
+    }
+    return reported;
+  }
+
+  /** The lines that say that a use is over. */
+  #entriesOf(use: WaitingUse, isNewDay: boolean): LogEntry[] {
+    const { key, until, is_provisional } = use;
+    const ended: LogEntry = { entry: 'ended', ...this.#shortened(use) };
+    if (key === undefined || !this.#listed.has(key)) return [ended];
+    if (is_provisional) return [{ entry: 'replaced', key }];
+    if (!isNewDay) return [{ entry: 'closed', key, until }];
+    // The file of an earlier day has the rest of it: a question about today must find it here.
+    return [ended, { entry: 'replaced', key }];
   }
 
   #takeEnded(now: number): void {
@@ -248,8 +293,8 @@ export class ConnectionLog {
     this.#miss(lost + Math.max(0, uses.length - room), now);
   }
 
-  #hasFileOf(now: number): boolean {
-    return listDays(this.#options.dir).includes(dayOf(now));
+  #isErased(use: ExitUse): boolean {
+    return this.#people().has(personOf(use));
   }
 
   /** With no more than the setting allows. */
@@ -258,10 +303,14 @@ export class ConnectionLog {
     return { ...use, destination: undefined, dialled: undefined };
   }
 
-  /** False: there is no room. Errors: those of the disk. */
-  async #append(entries: readonly LogEntry[], now: number): Promise<boolean> {
+  /** False: there is no room, or too little for the rest. Errors: those of the disk. */
+  async #append(
+    entries: readonly LogEntry[],
+    now: number,
+    { restBytes = 0 } = {},
+  ): Promise<boolean> {
     const lines = Buffer.concat(entries.map((entry) => encodeLine(encodeEntry(entry))));
-    if (!this.#makeRoom(lines.length, dayOf(now))) return false;
+    if (!this.#makeRoom(lines.length + restBytes, dayOf(now))) return false;
     const file = await this.#open(dayOf(now));
     // The line before may be cut off.
     const bytes = file.isTorn ? Buffer.concat([Buffer.from('\n'), lines]) : lines;

@@ -28,11 +28,18 @@ const maxHeld = 100_000;
 /** A use is written this late at most. */
 const lateSeconds = 60;
 
-/** `isErased`: whether nothing is said about this user. */
+export interface Unwritten {
+  /** Whether nothing is said about this user. */
+  isErased: (person: string) => boolean;
+  /** When a use ended that the files list as open; undefined: it is open. */
+  endOf: (key: string) => number | undefined;
+}
+
+/** `unwritten`: what is not in the files, or not yet. Errors: those of the disk. */
 export async function findUses(
   dir: string,
   question: UseQuestion,
-  isErased: (person: string) => boolean,
+  { isErased, endOf }: Unwritten,
 ): Promise<FoundUses> {
   const { exit_ip, at, margin_seconds } = question;
   const [from, to] = [at - margin_seconds, at + margin_seconds];
@@ -74,7 +81,7 @@ export async function findUses(
     if (day > dayOf(to + lateSeconds) && open.size === 0) break;
     await readDay(dir, day, visit, { isWanted });
   }
-  for (const use of open.values()) note(withoutKey(use));
+  for (const use of open.values()) note(withoutKey(use), endOf(use.key));
   const uses = [...matching.values()].sort(
     (a, b) => a.unknown.length - b.unknown.length || a.since - b.since,
   );
