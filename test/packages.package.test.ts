@@ -209,6 +209,7 @@ describe('installed', () => {
     const umask = `umask ${of('UMask')}`;
     const rights = of('CapabilityBoundingSet').toLowerCase().replaceAll('cap_', '+').split(' ');
     const server = start('exitward serve', settings);
+    let exitCode: number | null;
     await until(
       () => server.output.text.includes('Exitward listens on'),
       60,
@@ -253,12 +254,14 @@ describe('installed', () => {
           );
           expect(await inside('exitward node list', settings)).toContain('fra1-a');
         } finally {
-          expect(await agent.stop()).toBe(0);
+          exitCode = await agent.stop();
         }
+        expect(exitCode).toBe(0);
       }
     } finally {
-      expect(await server.stop()).toBe(0);
+      exitCode = await server.stop();
     }
+    expect(exitCode).toBe(0);
   });
 
   test('purged, they leave the data of the network and of the node, and nothing else', async () => {
