@@ -2387,7 +2387,7 @@ export interface UserLimitChanges {
   active_until?: number | null;
   /** The services that the user may use; null: all. */
   services?: ('proxy' | 'vpn-ikev2' | 'vpn-ikev1' | 'vpn-l2tp')[] | null;
-  /** The servers that the user may use; null: all. One that was removed from the network is not shown. */
+  /** The servers that the user may use; null: all, []: none. One that was removed from the network is not shown. */
   servers?: string[] | null;
 }
 
@@ -2407,7 +2407,7 @@ export interface UserLimits {
   active_until: number | null;
   /** The services that the user may use; null: all. */
   services: ('proxy' | 'vpn-ikev2' | 'vpn-ikev1' | 'vpn-l2tp')[] | null;
-  /** The servers that the user may use; null: all. One that was removed from the network is not shown. */
+  /** The servers that the user may use; null: all, []: none. One that was removed from the network is not shown. */
   servers: string[] | null;
 }
 

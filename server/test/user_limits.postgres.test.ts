@@ -55,6 +55,17 @@ eachApp((t) => {
     expect([made.status, made.body.limits]).toEqual([201, { ...none, max_connections: 1 }]);
   });
 
+  it('limits can be written as they were read, also once all servers of the user were removed', async () => {
+    const { bob, path } = await scene();
+    const gone = `gone${names}`;
+    await t.server(gone);
+    await bob({ servers: [gone], max_connections: 3 });
+    await t.operator.delete(`/servers/${gone}`);
+    const { limits } = (await t.operator.get(`${path}/bob`)).body;
+    expect(limits).toEqual({ ...none, servers: [], max_connections: 3 });
+    expect(await bob(limits)).toMatchObject({ status: 200, body: { limits } });
+  });
+
   it('a wrong limit is refused, naming its field', async () => {
     const { bob } = await scene();
     const wrong: Array<[field: string, limits: object]> = [
@@ -161,6 +172,10 @@ eachApp((t) => {
       await bob({ servers: null, max_connections: 1 });
       await until(() => nodes.every((node) => node.heard('user').length === 2));
       expect(nodes.map(heard)).toEqual([{ connections: 1 }, { connections: 1 }]);
+      await bob({ servers: [] });
+      await until(() => nodes.every((node) => node.heard('user').length === 3));
+      const nowhere = { connections: 1, not_here: true };
+      expect(nodes.map(heard)).toEqual([nowhere, nowhere]);
       for (const node of nodes) node.stop();
     });
   });

@@ -124,7 +124,12 @@ const limitsOfForm = {
   servers: {
     text: 'Servers',
     Fields: ({ of }) => <ServerFields of={of.servers} />,
-    read: (fields) => ({ servers: someOf(fields.getAll(field('servers')).map(String)) }),
+    read: (fields, { servers }) => {
+      const selected = fields.getAll(field('servers')).map(String);
+      // The servers of the limit were removed: saving another limit does not end this one.
+      const none = servers?.length === 0 ? servers : null;
+      return { servers: someOf(selected) ?? none };
+    },
   },
 } satisfies Record<string, LimitOfForm>;
 
@@ -297,7 +302,11 @@ function ServerFields({ of: limited }: { of: Limits['servers'] }) {
       onChoose={setChosen}
       useServers={useFoundServers}
       none="The contract has none yet."
-      hint="None selected: all servers of the contract."
+      hint={
+        limited?.length === 0
+          ? 'None selected: no server, since those of this limit were removed. To allow all, remove all limits.'
+          : 'None selected: all servers of the contract.'
+      }
     />
   );
 }

@@ -42,11 +42,10 @@ const limitFields = {
   ),
   servers: orNull(
     Type.Array(Type.String({ description: 'Server short name.' }), {
-      minItems: 1,
       maxItems: maxServers,
       uniqueItems: true,
     }),
-    'The servers that the user may use; null: all. One that was removed from the network is not shown.',
+    'The servers that the user may use; null: all, []: none. One that was removed from the network is not shown.',
   ),
 };
 export const Limits = Named(

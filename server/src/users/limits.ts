@@ -29,7 +29,7 @@ export interface UserLimits {
   /** Epoch seconds. */
   active_until: number | null;
   services: UserService[] | null;
-  /** Names of servers of the network. */
+  /** Names of servers of the network; empty: none. */
   servers: string[] | null;
 }
 
