@@ -110,6 +110,15 @@ export class CappedConnections {
     return this.#namesOf.keys();
   }
 
+  has(connection: string): boolean {
+    return this.#namesOf.has(connection);
+  }
+
+  /** Counts an open connection, whatever the caps are. */
+  count(connection: string, source: string, authority: Authority): void {
+    if (authority.by !== 'probe') this.#count(connection, countedNames(source, authority));
+  }
+
   /**
    * Counts a connection, or moves it to its new owner. `refused`: it would be one too many, and
    * nothing changed. `near`: at least half of a cap is used. The node's own checks always pass.
@@ -120,9 +129,7 @@ export class CappedConnections {
     const before = this.#namesOf.get(connection);
     if (before?.every((name, index) => name === names[index])) return 'admitted';
     if (this.#exceeds(names, before)) return 'refused';
-    this.close(connection);
-    this.#namesOf.set(connection, names);
-    for (const name of names) this.#tally.add(name, 1);
+    this.#count(connection, names);
     return this.#isNear(names) ? 'near' : 'admitted';
   }
 
@@ -136,6 +143,12 @@ export class CappedConnections {
     if (!names) return;
     this.#namesOf.delete(connection);
     for (const name of names) this.#tally.add(name, -1);
+  }
+
+  #count(connection: string, names: readonly string[]): void {
+    this.close(connection);
+    this.#namesOf.set(connection, names);
+    for (const name of names) this.#tally.add(name, 1);
   }
 
   #isNear(names: readonly string[]): boolean {

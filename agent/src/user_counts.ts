@@ -181,13 +181,19 @@ export class UserCounts {
     return holdings;
   }
 
-  /** The connections that pass a limit together with those elsewhere: those that came last. */
-  excess(now: number): Array<{ connection: string; reason: Reason }> {
+  /**
+   * The connections that pass a limit together with those elsewhere: those that came last.
+   * `except`: the users that are left out, by key.
+   */
+  excess(
+    now: number,
+    except: ReadonlySet<string> = new Set(),
+  ): Array<{ connection: string; reason: Reason }> {
     const excess: Array<{ connection: string; reason: Reason }> = [];
     for (const [key, counted] of this.#users) {
       const [account = 0, user = 0] = key.split(' ').map(Number);
       const limits = this.#limitsOf({ account, user });
-      if (!limits) continue;
+      if (!limits || except.has(key)) continue;
       const elsewhere = this.#elsewhere.get(key);
       const places = this.#places(limits, counted, elsewhere, now);
       const holders = new Set(places.slice(0, limits.addresses));

@@ -2,7 +2,7 @@
 // what is counted.
 
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
 import {
   CappedConnections,
@@ -16,6 +16,7 @@ import { WaitingConnections } from '../src/squid/agent/waiting.ts';
 import { Census } from '../src/squid/decider/census.ts';
 import { UserCounts } from '../src/user_counts.ts';
 import { seed } from './histories.ts';
+import { contractRecord, userRecord } from './node_records.ts';
 import * as t from './proxy_world.ts';
 
 const owner = (account: number, user = 1): Authority => ({
@@ -120,6 +121,138 @@ test('connections that are over, which Squid does not report, make room with the
   expect(admit('e')).toBeUndefined();
   await census.nextList();
   expect(admit('f')).toBe('too_many_connections');
+});
+
+describe('connections of users with a new limit, of which some may be over,', () => {
+  const nameOf = (account: number, port: number) => `192.0.2.${account}:${port}>10001`;
+  let policy: Policy;
+  let open: Set<string>;
+  let census: Census;
+  let users: UserCounts;
+  /** The excess after each list on which a user depended. */
+  let judged: string[][];
+  /** Ends the list that is under way. */
+  let show: () => void;
+  let isListing: boolean;
+  const limit = (account: number, connections?: number) =>
+    policy.apply(userRecord(account, connections === undefined ? {} : { limits: { connections } }));
+  const admit = (account: number, port: number) => {
+    open.add(nameOf(account, port));
+    const authority = owner(account);
+    return census.admit(nameOf(account, port), `192.0.2.${account}`, authority, 0);
+  };
+  const follow = (account: number, ...ports: number[]) =>
+    census.follow(ports.map((port) => [nameOf(account, port), owner(account)]));
+  const excess = () =>
+    census
+      .excess(0)
+      .map(({ connection }) => connection)
+      .sort();
+  const listed = async () => {
+    await t.until(() => isListing);
+    const next = census.nextList();
+    show();
+    await t.until(() => isListing);
+    show();
+    await next;
+  };
+
+  beforeEach(() => {
+    policy = new Policy();
+    for (const account of [1, 2]) {
+      policy.apply(contractRecord(account));
+      policy.apply(userRecord(account));
+    }
+    open = new Set();
+    judged = [];
+    isListing = false;
+    users = new UserCounts(() => policy);
+    const own = new Census({
+      list: async () => {
+        // That of an earlier test may list once more.
+        if (census !== own) return [];
+        const shown = [...open];
+        const { promise, resolve } = Promise.withResolvers<string[]>();
+        isListing = true;
+        show = () => {
+          isListing = false;
+          resolve(shown);
+        };
+        return promise;
+      },
+      users,
+      onListed: () => census === own && judged.push(excess()),
+      onError: () => {},
+    });
+    census = own;
+  });
+
+  test('wait for a list, and no user waits for another', async () => {
+    for (const account of [1, 2]) for (const port of [1, 2, 3]) admit(account, port);
+    limit(2, 1);
+    follow(2, 1, 2, 3);
+    open.delete(nameOf(2, 1));
+    expect(excess()).toEqual([]);
+    await listed();
+    expect(judged).toEqual([[nameOf(2, 3)]]);
+    limit(1, 2);
+    follow(1, 1, 2, 3);
+    expect(excess(), 'while another one waits').toEqual([nameOf(2, 3)]);
+    await listed();
+    expect(excess()).toEqual([nameOf(1, 3), nameOf(2, 3)]);
+  });
+
+  test('wait for one list, however often the limit is switched off and on', async () => {
+    for (const port of [1, 2]) admit(1, port);
+    const change = (connections?: number) => {
+      limit(1, connections);
+      follow(1, 1, 2);
+    };
+    change(1);
+    await t.until(() => isListing);
+    for (let times = 0; times < 3; times += 1) {
+      expect(excess()).toEqual([]);
+      for (const connections of [undefined, 1]) change(connections);
+      const shown = judged.length;
+      show();
+      await t.until(() => judged.length > shown);
+      expect(judged.at(-1)).toEqual([nameOf(1, 2)]);
+      for (const connections of [undefined, 1]) change(connections);
+      await t.until(() => isListing);
+    }
+  });
+
+  test('do not count again once a list has shown that they are over', async () => {
+    for (const port of [1, 2]) admit(1, port);
+    open.delete(nameOf(1, 1));
+    limit(1, 1);
+    follow(1, 1, 2);
+    await listed();
+    for (const connections of [undefined, 1]) {
+      limit(1, connections);
+      follow(1, 1, 2);
+    }
+    expect([...users.names()]).toEqual([nameOf(1, 2)]);
+  });
+
+  test('wait as well if an earlier decider let them in', async () => {
+    limit(1, 1);
+    open.add(nameOf(1, 2));
+    census.inherit([1, 2].map((port) => [nameOf(1, port), owner(1)]));
+    expect(excess()).toEqual([]);
+    await listed();
+    expect(judged).toEqual([[]]);
+    expect([...users.names()]).toEqual([nameOf(1, 2)]);
+  });
+});
+
+test('a connection that an earlier decider let in counts, whatever the caps are now', () => {
+  const census = new Census({ list: async () => [], users: noLimits(), onError: () => {} });
+  census.caps = { all: 9, account: 1, user: 1, address: 9, waiting: 9 };
+  const inherited = ['192.0.2.1:1>10001', '192.0.2.1:2>10001'];
+  census.inherit(inherited.map((name) => [name, owner(1)]));
+  census.close('192.0.2.1:1>10001');
+  expect(census.objectionTo('192.0.2.1', owner(1), 0)).toBe('too_many_connections');
 });
 
 test('an account waits for a list with half of the places, and always leaves some to the others', async () => {

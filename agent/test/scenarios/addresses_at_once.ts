@@ -1,6 +1,7 @@
 // The limit on the source addresses of a user: which of them are one depends on their family.
 import { expect, test } from 'vitest';
 import * as t from '../proxy_world.ts';
+import { serverOf } from './family.ts';
 import type { Scene } from './scene.ts';
 
 export function addressesAtOnce(s: Scene): void {
@@ -34,5 +35,15 @@ export function addressesAtOnce(s: Scene): void {
     });
     // Without the limit no address counts any longer.
     await t.until(() => engine.held().length === 0);
+  });
+
+  test('open connections count for a limit that comes together with a change of the server', async () => {
+    const tunnels = [await t.openTunnel(s.normal, s.to), await t.openTunnel(s.normal, s.to)];
+    const records = [serverOf(s.families), t.userRecord(1, { limits: { connections: 1 } })];
+    await s.having(records, async () => {
+      await t.until(() => tunnels.some(({ isClosed }) => isClosed));
+      await s.expectRefusal(s.normal, 'too_many_connections');
+    });
+    for (const { socket } of tunnels) socket.destroy();
   });
 }

@@ -5,7 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CappedConnections, type ConnectionCaps } from '../../connection_caps.ts';
 import type { Authority } from '../../policy/decision.ts';
 import type { Reason } from '../../policy/denials.ts';
-import type { UserCounts } from '../../user_counts.ts';
+import type { Revoked } from '../../policy/sessions.ts';
+import { keyOf, type UserCounts } from '../../user_counts.ts';
+import type { Opened } from '../protocol.ts';
+import { sourceOf } from '../sockets.ts';
 
 /** The pause between lists, in durations of the last one, since a list keeps a core busy. */
 const restsPerList = 10;
@@ -23,6 +26,8 @@ export interface CensusOptions {
   list: () => Promise<Iterable<string>>;
   /** Counts the connections of users with limits. */
   users: UserCounts;
+  /** Called after a list on which users depended: `excess` does not leave them out any more. */
+  onListed?: () => void;
   onError: (error: Error) => void;
 }
 
@@ -31,6 +36,13 @@ export class Census {
   readonly #counted = new CappedConnections();
   /** Connections let in since the last list began: it may not show them. */
   #recent = new Set<string>();
+  /**
+   * Users with connections that count late, and may be over. Until a list has shown it, none of
+   * them is ended.
+   */
+  readonly #unlisted = new Set<string>();
+  /** Those of them that the next list is for, which has not begun. */
+  #unlistedNext: string[] = [];
   /** The list that is under way, or the last one; and the next one, which has not begun. */
   #last: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
@@ -60,10 +72,34 @@ export class Census {
     return undefined;
   }
 
-  /** Counts a connection that an earlier decider let in. */
-  inherit(connection: string, source: string, authority: Authority): void {
-    this.#counted.admit(connection, source, authority);
-    this.#options.users.admit(connection, source, authority, undefined);
+  /** Counts connections that an earlier decider let in. */
+  inherit(connections: Opened): void {
+    for (const [connection, authority] of connections) {
+      this.#counted.count(connection, sourceOf(connection), authority);
+    }
+    this.follow(connections);
+  }
+
+  /** Counts connections for their users, who may have a new limit. */
+  follow(connections: Iterable<[connection: string, Authority]>): void {
+    const { users } = this.#options;
+    for (const [connection, authority] of connections) {
+      // A list has shown that it is over.
+      if (authority.by === 'probe' || !this.#counted.has(connection)) continue;
+      const before = users.size;
+      users.admit(connection, sourceOf(connection), authority, undefined);
+      const key = keyOf(authority);
+      // One that waits needs no later list: this one shows which of its connections are over.
+      if (users.size === before || this.#unlisted.has(key)) continue;
+      this.#unlisted.add(key);
+      this.#unlistedNext.push(key);
+    }
+    if (this.#unlistedNext.length > 0) void this.nextList();
+  }
+
+  /** The connections that pass a limit of their user. */
+  excess(now: number): Revoked[] {
+    return this.#options.users.excess(now, this.#unlisted);
   }
 
   objectionTo(source: string, authority: Authority, now: number): Reason | undefined {
@@ -107,6 +143,8 @@ export class Census {
   async #look(): Promise<void> {
     const begin = performance.now();
     this.#recent = new Set();
+    const unlisted = this.#unlistedNext;
+    this.#unlistedNext = [];
     try {
       const open = new Set(await this.#options.list());
       for (const connection of [...this.#counted.names(), ...this.#options.users.names()]) {
@@ -115,6 +153,8 @@ export class Census {
     } catch (error) {
       this.#options.onError(error as Error);
     }
+    for (const key of unlisted) this.#unlisted.delete(key);
+    if (unlisted.length > 0) this.#options.onListed?.();
     const duration = performance.now() - begin;
     const rest = Math.max(shortestRestMs, duration * restsPerList);
     this.#rest_milliseconds = Math.min(rest, longestRestMs);

@@ -27,7 +27,7 @@ import {
   type ToDecider,
   writeLine,
 } from '../protocol.ts';
-import { listSockets, sourceOf } from '../sockets.ts';
+import { listSockets } from '../sockets.ts';
 import { Census } from './census.ts';
 import { Connections } from './connections.ts';
 import { Evaluator } from './evaluator.ts';
@@ -53,8 +53,6 @@ const unstored = new Unstored();
 const replica = new Replica(policyFolder, unstored);
 const sessions = new Sessions();
 const users = new UserCounts(() => replica.policy);
-/** How many lists have to show which of the newly counted connections are open. */
-let listings = 0;
 const connections = new Connections(sessions, (connection) => census.close(connection));
 const uses = new LastUsedTimes();
 const refusals = new Refusals();
@@ -71,7 +69,12 @@ let isLeaving = false;
 let isParted = false;
 
 let { on_revoke, listen_host, caps, ...settings } = readRules();
-const census = new Census({ list: listOpen, users, onError: logError });
+const census = new Census({
+  list: listOpen,
+  users,
+  onListed: own(() => sendRevoked(census.excess(now()))),
+  onError: logError,
+});
 census.caps = caps;
 const evaluator = new Evaluator({
   policy: () => replica.policy,
@@ -229,14 +232,14 @@ function receive(message: ToDecider): void {
   if ('opened' in message) {
     for (const [connection, authority] of message.opened) {
       connections.inherit(connection, authority);
-      census.inherit(connection, sourceOf(connection), authority);
     }
+    census.inherit(message.opened);
   } else if ('elsewhere' in message) {
     users.share(message.elsewhere);
     for (const [connection, at] of message.moved) users.moved(connection, at);
   } else if ('unstored' in message) {
     for (const change of message.unstored) unstored.add(change);
-    replica.catchUp().then((touched) => sendRevoked(revoke(touched)), logError);
+    replica.catchUp().then((touched) => sendRevoked(follow(touched)), logError);
   } else {
     const { id, ask } = message;
     respond(message).then(
@@ -272,7 +275,7 @@ async function catchUp(): Promise<Questions['catch_up']['response']> {
   const { position, policy, read } = replica;
   if (read) unstored.dropUntil(read);
   const drained = isDrained(policy, evaluator.rules);
-  const caughtUp: Questions['catch_up']['response'] = { revoked: revoke(touched), drained };
+  const caughtUp: Questions['catch_up']['response'] = { revoked: follow(touched), drained };
   if (position) caughtUp.position = position;
   if (policy.listeners !== toldListeners) {
     toldListeners = policy.listeners;
@@ -281,32 +284,23 @@ async function catchUp(): Promise<Questions['catch_up']['response']> {
   return caughtUp;
 }
 
+/** After a change: connections count from the moment that their user has a limit. */
+function follow(touched: Touched): Revoked[] {
+  census.follow(touched === 'all' ? sessions.all() : sessions.of(touched));
+  return revoke(touched);
+}
+
 /** Connections no longer allowed, reported until the kernel has closed them: that may fail. */
 function revoke(touched: Touched): Revoked[] {
   const accounts = touched === 'all' ? undefined : touched;
   const time = now();
-  // Connections count from the moment that their user has a limit.
-  const before = users.size;
-  for (const [connection, authority] of accounts ? sessions.of(accounts) : []) {
-    users.admit(connection, sourceOf(connection), authority, undefined);
-  }
-  if (users.size > before) listAdded();
   const revoked = [
     ...sessions.revoked(replica.policy, evaluator.rules, time, accounts),
-    ...(listings > 0 ? [] : users.excess(time)),
+    ...census.excess(time),
   ];
   // A connection that may continue is reported once.
   if (on_revoke === 'leave') for (const { connection } of revoked) sessions.close(connection);
   return revoked;
-}
-
-/** Some of those that count from now on may be over: until a list has shown them, none is ended. */
-function listAdded(): void {
-  listings += 1;
-  census.nextList().then(() => {
-    listings -= 1;
-    if (listings === 0) sendRevoked(users.excess(now()));
-  }, logError);
 }
 
 function sendRevoked(revoked: Revoked[]): void {
