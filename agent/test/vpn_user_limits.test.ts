@@ -196,7 +196,7 @@ test('connections by the proxy of the node, and those of other nodes, count toge
   byProxy.push({ ...of, connections: 1, networks: [] });
   engine.share([]);
   expect(engine.held()).toEqual([{ ...of, connections: 2, networks: [] }]);
-  expect(restOfProxy).toEqual([{ ...of, connections: 1, ahead: 0, networks: [] }]);
+  expect(restOfProxy).toMatchObject([{ ...of, connections: 1, ahead: 0, networks: [] }]);
   expect(await connect('192.0.2.1')).toBe('too_many_connections');
   // Another node has one, and the user came to this one first.
   const elsewhere = { ...of, connections: 1, ahead: 0, networks: [] };
