@@ -128,6 +128,9 @@ test('when the control plane is there again, everything is reported at once', as
   expect((await look(0)).reported).toEqual([]);
   reporter.retry();
   expect((await look(0)).reported).toEqual([[true, state.held]]);
+  // Other nodes may come back in the same moment.
+  expect((await look(2)).reported).toEqual([[false, state.held]]);
+  expect((await look(2)).reported).toEqual([]);
   state.held = [];
   await look();
   reporter.retry();

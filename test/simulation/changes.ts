@@ -266,8 +266,11 @@ export function drawChange(random: Random): Change {
 const mostly = <T>(random: Random, usual: T, ...others: T[]): T =>
   random.between(0, 1) > 0 ? usual : random.one(others);
 
-/** The limits of one user. `atOnce`: on connections and addresses alone. */
-export function drawLimits(random: Random, atOnce: boolean): Change {
+/** Limits on connections and addresses at once; besides them, all others or those of services. */
+export type LimitKind = 'at once' | 'all' | 'of services';
+
+/** The limits of one user. */
+export function drawLimits(random: Random, kind: LimitKind): Change {
   const { seed } = random.fork();
   const verb: Verb = async (tx, random) => {
     const { id } = await account(tx, random);
@@ -285,7 +288,13 @@ export function drawLimits(random: Random, atOnce: boolean): Change {
       { limit_bytes: mostly(random, null, 1, 100_000), on_limit: random.one(['refuse', 'notify']) },
       { max_connections: null, max_addresses: null },
     ];
-    const limits = random.one(atOnce || random.between(0, 1) > 0 ? counted : others);
+    const ofServices: LimitChanges[] = [
+      { services: null },
+      { services: ['vpn-ikev2'] },
+      { services: ['vpn-ikev2'] },
+    ];
+    const rest = kind === 'of services' ? ofServices : others;
+    const limits = random.one(kind === 'at once' || random.between(0, 1) > 0 ? counted : rest);
     return changeUser(tx, user, { limits });
   };
   return { name: 'user-limits', run: (tx) => verb(tx, new Random(seed)) };

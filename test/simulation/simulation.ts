@@ -10,7 +10,15 @@ import { ApiError } from '../../server/src/errors.ts';
 import { createProxyToken, requireUserNamed } from '../../server/src/users/users.ts';
 import { Random } from '../../server/test/random.ts';
 import { accounts, type Beginning, Center, type Joined, users } from './center.ts';
-import { allowAll, type Change, drawChange, drawLimits, hostnames, sources } from './changes.ts';
+import {
+  allowAll,
+  type Change,
+  drawChange,
+  drawLimits,
+  hostnames,
+  type LimitKind,
+  sources,
+} from './changes.ts';
 import { type Asked, isLogin } from './engine.ts';
 import { Limits } from './limits.ts';
 import { drawLogin } from './logins.ts';
@@ -65,6 +73,8 @@ export class Simulation implements Ends {
   /** In every second of those lives users have limits, and people order ends of connections. */
   readonly #limits: Limits | undefined;
   readonly #orders: Orders | undefined;
+  /** In a fourth of these lives limits are mostly of services: tunnels outlive what judges them. */
+  readonly #limitKind: LimitKind;
   /** Until then nothing goes wrong: what is documented for quiet times can be judged. */
   #calm_until = 0;
   #isSiege = false;
@@ -76,6 +86,7 @@ export class Simulation implements Ends {
   constructor(seed: number, beginning: Beginning, dir: string, conduct: Conduct) {
     this.#random = new Random(seed);
     this.#conduct = seed % 5 === 0 ? conduct : undefined;
+    this.#limitKind = seed % 40 === 35 ? 'of services' : 'all';
     this.#dir = dir;
     rmSync(dir, { recursive: true, force: true });
     mkdirSync(dir, { recursive: true });
@@ -256,7 +267,7 @@ export class Simulation implements Ends {
     if (this.#isOver) return;
     const random = this.#random;
     const isOfLimits = this.#limits && random.between(0, this.#isCalm ? 20 : 5) === 0;
-    this.#commit(isOfLimits ? drawLimits(random, false) : drawChange(random));
+    this.#commit(isOfLimits ? drawLimits(random, this.#limitKind) : drawChange(random));
   }
 
   #commit({ name, run }: Change): void {
@@ -359,7 +370,7 @@ export class Simulation implements Ends {
     });
     this.#every(1.3, () => this.#crowd());
     for (let count = 8; count > 0; count -= 1) {
-      this.#commit(drawLimits(this.#random, true));
+      this.#commit(drawLimits(this.#random, 'at once'));
       this.#issue();
     }
     await this.#doing;

@@ -86,9 +86,15 @@ export class HoldingsReporter {
    * it had of this node.
    */
   retry(): void {
-    this.#whole = {};
+    this.#beginAgain();
     this.#failures = 0;
     this.#retry_at = Number.NEGATIVE_INFINITY;
+  }
+
+  /** To the control plane all users here may be new, and those of other nodes, too. */
+  #beginAgain(): void {
+    this.#whole = {};
+    this.#reported = new Map();
   }
 
   #share(): void {
@@ -167,7 +173,7 @@ export class HoldingsReporter {
       for (const entry of answers) this.#elsewhere.set(keyOf(entry), { ...entry, heard_at });
     } catch (error) {
       // It may have arrived, and another one may not.
-      this.#whole = {};
+      this.#beginAgain();
       this.#failures += 1;
       // An older control plane does not know of it.
       const isUnknown = (error as Partial<ControlError>).status === 404;

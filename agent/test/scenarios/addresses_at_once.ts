@@ -41,7 +41,7 @@ export function addressesAtOnce(s: Scene): void {
     const tunnels = [await t.openTunnel(s.normal, s.to), await t.openTunnel(s.normal, s.to)];
     const records = [serverOf(s.families), t.userRecord(1, { limits: { connections: 1 } })];
     await s.having(records, async () => {
-      await t.until(() => tunnels.some(({ isClosed }) => isClosed));
+      await t.until(() => tunnels.some(({ isEnded, isClosed }) => isEnded || isClosed));
       await s.expectRefusal(s.normal, 'too_many_connections');
     });
     for (const { socket } of tunnels) socket.destroy();
