@@ -70,8 +70,8 @@ export interface AccountEndOrder {
   exit_ip?: string;
   /** Those of this server, by its short name. */
   server?: string;
-  /** Those of this service: proxy, proxy-https, or a VPN service. */
-  service?: string;
+  /** Those of this service. */
+  service?: 'proxy' | 'proxy-https' | 'vpn-ikev2' | 'vpn-ikev1' | 'vpn-l2tp';
 }
 
 export interface AccountServerPlace {
@@ -739,8 +739,8 @@ export interface EndOrder {
   exit_ip?: string;
   /** Those of this server, by its short name. */
   server?: string;
-  /** Those of this service: proxy, proxy-https, or a VPN service. */
-  service?: string;
+  /** Those of this service. */
+  service?: 'proxy' | 'proxy-https' | 'vpn-ikev2' | 'vpn-ikev1' | 'vpn-l2tp';
   /** Those of this node, by its id. */
   node?: number;
 }

@@ -103,8 +103,8 @@ export interface Config {
 /** Each account has a handful of time series, and is read at each scrape. */
 const maxMetricsAccounts = 200;
 
-/** Settings of the server and its command line, not those of the agent. */
-const ownNames = /^exitward_(?!agent_|test_)/i;
+/** Settings of the server and its command line, not those of the agent and of the demo. */
+const ownNames = /^exitward_(?!agent_|demo_|test_)/i;
 
 /**
  * Reads the settings (all in docs/configuration.md, in the same order). An empty environment is

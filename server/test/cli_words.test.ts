@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { screenOf } from '../../kit/src/cli/output.ts';
 import { auditInWords } from '../src/cli/audit_words.ts';
-import { connectionsShown, endedShown, notesOn } from '../src/cli/connections.ts';
+import { connectionsShown, endedShown, notesOn, usesShown } from '../src/cli/connections.ts';
 import { historyInWords, type Point, sparkline } from '../src/cli/history_words.ts';
 import { type Status, statusInWords } from '../src/cli/status_words.ts';
 
@@ -149,12 +149,26 @@ test('an order to end connections says which nodes were not reached, and until w
     const missing = reasons.map((reason) => ({ server: 'ams1', node: 'ams1-a', reason }));
     return endedShown({ ended: 12, acknowledged, missing, until: at + 30 }).sentence;
   };
-  const done = '12 connections were ended by 1 node.';
+  const done = '12 connections were ended on 1 node.';
   expect(saidOf()).toBe(done);
   expect(saidOf('offline')).toBe(
     `${done} Not reached: ams1-a (offline). Until 08:00:30Z they may still be ended there.`,
   );
   expect(saidOf('unfinished')).toBe(
     `${done} Not reached: ams1-a (it took the order and has not said how many it ended).`,
+  );
+  const nothing = { ended: 0, acknowledged: [{ ended: 0 }, { ended: 0 }], missing: [], until: at };
+  expect(endedShown(nothing).sentence).toBe(
+    'No such connection was open on the 2 nodes that answered.',
+  );
+});
+
+test('who used an exit is not known while a node of it cannot say, and only otherwise is there no use', () => {
+  const silent = { server: 'fra1', node: 'fra1-a', reason: 'not_logged', has_exit: true } as const;
+  const shown = (...missing: Array<typeof silent>) => usesShown({ uses: [], more: 0, missing });
+  expect(shown().parts).toMatchObject([{ empty: { of: 'uses of this exit at that time' } }]);
+  expect(shown(silent).parts).toMatchObject([{ empty: undefined }]);
+  expect(shown(silent).sentence).toMatch(
+    /^Not known\. These nodes can't say: fra1-a \(no log of that time\)\./,
   );
 });

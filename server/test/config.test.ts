@@ -263,6 +263,10 @@ describe('readConfig', () => {
       ]);
     });
 
+    test('is none of the agent and of the demo', () => {
+      expect(unknown('EXITWARD_AGENT_LISTEN_HOST', 'EXITWARD_DEMO_PORT_BASE')).toEqual([]);
+    });
+
     test('is named with the faults that it may be the cause of', () => {
       const env = { EXITWARD_LISTEN: '0.0.0.0:80', EXITWARD_TLS_TERMINTED: 'yes' };
       expect(faultsOf(env)).toEqual([

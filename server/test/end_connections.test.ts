@@ -215,6 +215,7 @@ eachDatabase((database) => {
       { user: 'alice' },
       { address: '192.0.2' },
       { exit_ip: 'fra1' },
+      { account: 'acme', service: 'proxy_https' },
     ]) {
       expect((await operator(body)).status, JSON.stringify(body)).toBe(400);
     }

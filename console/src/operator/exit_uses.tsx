@@ -162,7 +162,7 @@ function Shown({ of: { uses, more, missing } }: { of: Answer }) {
     <div class="paged-table">
       <div class="row">
         <p class="note">
-          {count(uses.length, 'use')} found.
+          {(uses.length > 0 || missing.length === 0) && `${count(uses.length, 'use')} found.`}
           {more > 0 &&
             ` ${count(more, 'more use')} not listed: enter the port, the destination or a smaller margin.`}
         </p>
@@ -174,7 +174,11 @@ function Shown({ of: { uses, more, missing } }: { of: Answer }) {
       </div>
       {missing.length > 0 && <p class="note">{missingText(missing, 'Can’t say')}</p>}
       {uses.length === 0 ? (
-        <Empty title="No use found">No node has one of this exit around that time.</Empty>
+        <Empty title={missing.length > 0 ? 'Not known' : 'No use found'}>
+          {missing.length > 0
+            ? 'The nodes named above can’t say. No other has a use of this exit around that time.'
+            : 'No node has one of this exit around that time.'}
+        </Empty>
       ) : (
         <Table
           compact

@@ -1,5 +1,6 @@
 // The open connections as people see them: the filters, the records, and the names in them.
 import { type Static, Type } from 'typebox';
+import { vpnServices } from '../../../kit/src/vpn_password.ts';
 import type { Reader } from '../db/database.ts';
 import { Digits, Integer, Named, OneOf, Strict, Text, Timestamp } from '../http/fields.ts';
 import { wholeIn } from '../http/paging.ts';
@@ -80,13 +81,14 @@ export const OpenConnections = Named('OpenConnections', {
   ),
 });
 
+const services = ['proxy', 'proxy-https', ...vpnServices] as const;
 /** The connections that are ended have all of these in common. */
 export const endFilters = {
   user: Type.Optional(Text('Those of this user.')),
   address: Type.Optional(Text('Those from this IP address.', 64)),
   exit_ip: Type.Optional(Text('Those to this exit IP.', 64)),
   server: Type.Optional(Text('Those of this server, by its short name.')),
-  service: Type.Optional(Text('Those of this service: proxy, proxy-https, or a VPN service.', 32)),
+  service: Type.Optional(OneOf(services, 'Those of this service.')),
 };
 
 export const EndedConnections = Named('EndedConnections', {

@@ -83,16 +83,20 @@ function namesOf(nodes: ReadonlyArray<{ server: string; node?: string }>): strin
 
 interface Ended {
   ended: number;
-  acknowledged: object[];
+  acknowledged: Array<{ ended: number }>;
   missing: OpenConnections['missing'];
   until: number;
 }
 
-/** "12 connections were ended by 2 nodes. Not reached: fra1-b (offline)." And until when it may. */
+/** "12 connections were ended on 2 nodes. Not reached: fra1-b (offline)." And until when it may. */
 export function endedShown(value: Ended): Shown {
   const { ended, acknowledged, missing, until } = value;
+  const nodes = acknowledged.filter((node) => node.ended > 0);
   const were = ended === 1 ? 'was' : 'were';
-  const done = `${counted(ended, 'connection')} ${were} ended by ${counted(acknowledged.length, 'node')}.`;
+  const done =
+    ended > 0
+      ? `${counted(ended, 'connection')} ${were} ended on ${counted(nodes.length, 'node')}.`
+      : `No such connection was open on the ${counted(acknowledged.length, 'node')} that answered.`;
   const late = missing.some(({ reason }) => reason !== 'unfinished')
     ? [`Until ${clockInWords(until)} they may still be ended there.`]
     : [];
@@ -155,13 +159,16 @@ const useColumns: Column[] = [
   ['node', 'node', 'detail'],
 ];
 
-function usesShown(value: ExitUses): Shown {
+/** Without a row, the nodes that can't say come first: it may not be read as a no. */
+export function usesShown(value: ExitUses): Shown {
   const rows = value.uses.map((use) => {
     const { first, last } = (use.exit_ports ?? {}) as { first?: number; last?: number };
     return { ...use, ports: first === last ? first : `${first}-${last}` };
   });
-  const list = { rows, columns: useColumns, empty: { of: 'uses of this exit at that time' } };
   const { more, missing } = value;
+  const isKnown = rows.length > 0 || missing.length === 0;
+  const empty = isKnown ? { of: 'uses of this exit at that time' } : undefined;
+  const list = { rows, columns: useColumns, empty };
   const silent = Array.from(
     Map.groupBy(missing, ({ reason }) => reason),
     ([reason, nodes]) => `${namesOf(nodes)} (${useReasons[reason]})`,
@@ -172,7 +179,9 @@ function usesShown(value: ExitUses): Shown {
           `${counted(more, 'other use')} not listed: name the port, the destination or a smaller margin.`,
         ]
       : []),
-    ...(silent.length > 0 ? [`Can't say: ${silent.join('; ')}.`] : []),
+    ...(silent.length > 0
+      ? [`${isKnown ? "Can't say" : "Not known. These nodes can't say"}: ${silent.join('; ')}.`]
+      : []),
     'The question is in the audit log.',
   ];
   if (!process.stdout.isTTY) return { value, parts: [list], sentence: notes.join(' ') };
