@@ -1,11 +1,15 @@
 // The demo's origin: a small page of this machine, since there may be no network, that shows how a
 // request reached it.
 import { subscribe } from 'node:diagnostics_channel';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The connections of this process, which the proxy makes: it has the address of direct ones. */
 const outgoing = new Set<Socket>();
+/** A response that lasts, for a connection that can be seen and ended. */
+const slowPath = '/slow';
+const slowSeconds = 600;
 
 /** Starts it on a port of 127.0.0.1, in the proxy's process. Errors: when the port is taken. */
 export function startOrigin(port: number): Promise<Server> {
@@ -21,12 +25,22 @@ export function startOrigin(port: number): Promise<Server> {
       'Content-Type': `${type}; charset=utf-8`,
       'Cache-Control': 'no-store',
     });
-    response.end(asHtml ? page(request) : `${lines(request).join('\n')}\n`);
+    if (request.url === slowPath) respondSlowly(response);
+    else response.end(asHtml ? page(request) : `${lines(request).join('\n')}\n`);
   });
   return new Promise((resolve, reject) => {
     server.on('error', reject);
     server.listen(port, '127.0.0.1', () => resolve(server));
   });
+}
+
+/** A line each second, until the client leaves or is cut off. */
+async function respondSlowly(response: ServerResponse): Promise<void> {
+  for (let second = 1; second <= slowSeconds && !response.destroyed; second += 1) {
+    response.write(`${second} s\n`);
+    await sleep(1000, undefined, { ref: false });
+  }
+  response.end();
 }
 
 function lines(request: IncomingMessage): string[] {

@@ -103,6 +103,25 @@ describe('npm start', () => {
       .toBeGreaterThan(500);
   });
 
+  test('a connection that lasts is shown to the operator, who ends it', async () => {
+    const { proxy, admin_url, admin_token } = facts;
+    const admin = async (path: string, body?: object) => {
+      const response = await fetch(`${admin_url}/admin${path}`, {
+        headers: { authorization: `Bearer ${admin_token}`, 'content-type': 'application/json' },
+        ...(body && { method: 'POST', body: JSON.stringify(body) }),
+      });
+      // biome-ignore lint/suspicious/noExplicitAny: answers of several shapes
+      return (await response.json()) as any;
+    };
+    const lasting = page(proxy, `${proxy.origin}/slow`);
+    const cut = expect(lasting).rejects.toThrow('aborted');
+    await expect
+      .poll(async () => (await admin('/connections?account=acme')).connections, patience)
+      .toMatchObject([{ user: 'proxy', server: proxy.server, connections: 1 }]);
+    expect(await admin('/connections/end', { account: 'acme' })).toMatchObject({ ended: 1 });
+    await cut;
+  });
+
   test('the link that it prints signs in to the console, once', async () => {
     const { base_url, console: entry } = facts;
     expect(entry).toMatchObject({ account: 'acme', user: 'proxy-billing-admin' });
