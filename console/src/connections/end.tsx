@@ -68,12 +68,16 @@ function EndDialog({ of, scope, onClose }: EndProps & { onClose: () => void }) {
   );
 }
 
+type EndOrder = Given<'admin_end_connections'>['body'];
+
 function end(
-  { account, node, authlist_entry: _, ...filters }: EndTarget,
+  { account, node, service, authlist_entry: _, ...rest }: EndTarget,
   scope: Scope | undefined,
 ) {
+  // The server refuses the words of a newer node.
+  const filters = { ...rest, ...(service && { service: service as EndOrder['service'] }) };
   if (scope) return changeIn(scope, 'end_connections', { body: filters });
-  const body: Given<'admin_end_connections'>['body'] = {
+  const body: EndOrder = {
     ...filters,
     ...(account && { account }),
     ...(node && { node: Number(node) }),
