@@ -223,7 +223,7 @@ eachDatabase((database) => {
     expect((await operator({ node: 99 })).status).toBe(404);
   });
 
-  test('people who order too much within a minute wait; users hold no admin back, and nobody an operator', async () => {
+  test('people who order too much within a minute wait; users hold no admin back, and people no operator', async () => {
     for (const node of nodes) node.stop();
     await t.pass(46);
     const statuses = async (name: string, times: number) => {

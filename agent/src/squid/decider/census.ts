@@ -17,7 +17,7 @@ const shortestRestMs = 100;
 const longestRestMs = 2000;
 /**
  * Requests that may wait for a list: half of those that Squid asks about at a time. An account may
- * have as many as it leaves to the others, so that however many wait, there is room for one more.
+ * have as many as it leaves free, so that one alone never takes the places of all others.
  */
 const maxWaiting = 1000;
 
