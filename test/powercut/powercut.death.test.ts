@@ -5,12 +5,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { judge } from '../../server/src/doctor/database.ts';
 import { Random } from '../../server/test/random.ts';
 import { deepTest } from '../deep_test.ts';
 import { tries } from '../effort.ts';
 import { agentFaults } from './agent_check.ts';
 import { type AgentMark, agentLives } from './agent_life.ts';
 import { Disk, rules } from './disk.ts';
+import type { LogMark } from './log_life.ts';
 import { serverFaults } from './server_check.ts';
 import { type ServerMark, serverLives } from './server_life.ts';
 import { type Call, marksOf, recordTrace, withoutRewrites, withoutSync } from './trace.ts';
@@ -111,7 +113,7 @@ function callsOfLoss(trace: Call[]): number[] {
   let isLost = false;
   return trace.flatMap(({ call, inode, path }, at) => {
     if (call === 'create') names.set(inode, path);
-    if (call === 'failed') isLost = true;
+    if (call === 'failed' && names.get(inode)?.endsWith('-wal')) isLost = true;
     if (call === 'fsync' && names.get(inode)?.endsWith('/exitward.db')) isLost = false;
     return isLost ? [at + 1] : [];
   });
@@ -132,3 +134,20 @@ function callsBeside(trace: Call[]): number[] {
 lives<ServerMark>('server', serverLives, serverFaults, 2 / 3);
 // A cut of the agent takes a hundredth of the time, and the journal is rewritten in few moments.
 lives<AgentMark>('agent', agentLives, agentFaults, 20);
+
+test.each([
+  ['of the log: it is folded again once the disk works again', '-wal', false],
+  ['of the database: the log is kept until a restart, and that is a fault', 'exitward.db', true],
+] as const)('a flush that failed, %s', { timeout: 60_000 }, async (_, name, hasFailed) => {
+  const trace = await recordTrace('log_life.ts', [{ POWERCUT_FAILS: name }]);
+  const database = trace.find(({ call, path }) => call === 'create' && path === 'exitward.db');
+  const folds = trace.flatMap(({ call, inode }, at) =>
+    call === 'fsync' && inode === database?.inode ? [at] : [],
+  );
+  const failed = trace.findIndex(({ call }) => call === 'failed');
+  expect(folds.some((at) => at < failed)).toBe(true);
+  expect(folds.some((at) => at > failed)).toBe(!hasFailed);
+  const [facts] = marksOf<LogMark>(trace);
+  expect(facts?.has_failed).toBe(hasFailed);
+  expect(judge(facts as LogMark)[0]?.state).toBe(hasFailed ? 'fault' : 'ok');
+});

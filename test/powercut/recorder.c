@@ -21,8 +21,9 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char *folder;
 static size_t folder_length;
 static int trace = -1;
-/* Descriptors of what lies below the folder. */
+/* Descriptors of what lies below the folder: 0 of no such, else `known`, or `owed` an error of its disk. */
 static unsigned char ours[65536];
+enum { known = 1, owed = 2 };
 
 #define REAL(type, name, ...) \
   static type (*real)(__VA_ARGS__); \
@@ -110,7 +111,7 @@ static int is_our_fd(int fd) {
     int existed = access(path, F_OK) == 0; \
     int fd = real arguments; \
     if (fd >= 0 && fd < (int)sizeof ours) { \
-      ours[fd] = 1; \
+      ours[fd] = known; \
       if (!existed) record("create", inode_of(fd), 0, NULL, 0, path, NULL); \
       else if (flags & O_TRUNC) record("truncate", inode_of(fd), 0, NULL, 0, NULL, NULL); \
     } \
@@ -223,16 +224,27 @@ static int is_to_fail(int fd) {
   return seen == atol(at);
 }
 
-/* The disk fails once. The system takes the pages for clean from then on, and says nothing the next time. */
+/* Linux says it once to each descriptor that was open: to one now, to the others when they sync next. */
+static void owe_others(int fd) {
+  unsigned long long inode = inode_of(fd);
+  for (int other = 0; other < (int)sizeof ours; other += 1) {
+    if (other != fd && ours[other] && inode_of(other) == inode) ours[other] = owed;
+  }
+}
+
+/* The disk fails once. The system takes the pages for clean from then on. */
 #define SYNC(name) \
   int name(int fd) { \
     REAL(int, name, int); \
     if (!is_our_fd(fd)) return real(fd); \
     ENTER; \
-    int fails = is_to_fail(fd); \
+    int fails = is_to_fail(fd), late = ours[fd] == owed; \
+    if (fails) owe_others(fd); \
+    ours[fd] = known; \
     int outcome = fails ? -1 : real(fd); \
     if (fails || outcome == 0) record(fails ? "failed" : "fsync", inode_of(fd), 0, NULL, 0, NULL, NULL); \
-    if (fails) errno = EIO; \
+    if (late) outcome = -1; \
+    if (fails || late) errno = EIO; \
     LEAVE; \
     return outcome; \
   }

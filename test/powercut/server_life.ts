@@ -35,18 +35,22 @@ const clients = 4;
 const seed = Number(process.env.POWERCUT_SEED);
 
 /**
- * It is killed while it writes; it dies of a disk that fails, which it saw; and lives on with
- * another failure, and through a stop, until the power fails.
+ * It is killed while it writes; it dies of a disk that fails for its log, which it saw; and lives
+ * on with another failure, of the log or the database, and through a stop, until the power fails.
  */
 export function serverLives(random: Random): NodeJS.ProcessEnv[] {
   const failing = (from: number, to: number) => ({
     POWERCUT_FAIL_NAME: '-wal',
     POWERCUT_FAIL_AT: String(random.between(from, to)),
   });
+  const failingDatabase = () => ({
+    POWERCUT_FAIL_NAME: 'exitward.db',
+    POWERCUT_FAIL_AT: String(random.between(1, 3)),
+  });
   return [
     { POWERCUT_DIES_AT: String(random.between(clients * 5, clients * (rounds - 5))) },
     { ...failing(5, rounds), POWERCUT_DIES: 'of its disk' },
-    failing(5, 2 * rounds),
+    random.next() < 0.3 ? failingDatabase() : failing(5, 2 * rounds),
   ].map((life, number) => ({
     ...life,
     POWERCUT_LIFE: String(number),
@@ -131,7 +135,8 @@ async function live(folder: string, number: number): Promise<void> {
   );
   if (isBackedUp) mark({ backup: 'backup.db' });
   await running.stop();
-  running = await startIn(folder);
+  // One that meets the failure is repeated.
+  running = await startIn(folder).catch(() => startIn(folder));
   await runAll(1 + clients + 2 * clients * number);
   // No stop: the power fails at the end at the latest.
   process.exit(0);

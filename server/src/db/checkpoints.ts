@@ -1,5 +1,8 @@
 // Checkpoints: a thread moves the log's pages into the database, since that flushes both to the
-// disk.
+// disk. Linux reports a failed flush once to each descriptor that was open. So the log is flushed
+// between the thread's opening and its first fold: from there on neither side misses a failure that
+// the other has seen. Once the log has been rewritten after one, the thread opens it again, for the
+// old descriptor would still fail.
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { Connection, isInputOutput } from './sqlite_connection.ts';
 import type { Wal } from './wal.ts';
@@ -13,20 +16,29 @@ const fewPages = 1000;
 /** Marks the data of our thread, to tell it from threads of other programs. */
 const task = 'exitward_checkpoints';
 
-type Outcome = 'folded' | 'later' | 'failed';
+type Order = 'open' | 'fold' | 'close';
+type Outcome = 'opened' | 'folded' | 'later' | 'failed';
 
 export class Checkpoints {
   readonly #file: string;
   readonly #wal: Wal;
   readonly #steady: () => number;
   #worker: Worker | undefined;
+  /** How often the log had been rewritten when the thread was to open it. */
+  #opened = -1;
   #isBusy = false;
+  #hasFailed = false;
   #next = { bytes: dueBytes, at: 0 };
 
   constructor(file: string, wal: Wal, steady: () => number) {
     this.#file = file;
     this.#wal = wal;
     this.#steady = steady;
+  }
+
+  /** The disk failed meanwhile: the log grows until a restart, which folds all of it again. */
+  get hasFailed(): boolean {
+    return this.#hasFailed;
   }
 
   /** Call it after a commit: folds the log when it is long. Never throws. */
@@ -39,7 +51,9 @@ export class Checkpoints {
       if (bytes < this.#next.bytes && !isLate) return;
       this.#isBusy = true;
       this.#next = { bytes: bytes + dueBytes, at: this.#steady() + againSeconds };
-      this.#thread().postMessage('fold');
+      const isOpen = this.#worker && this.#opened === this.#wal.rewrites;
+      this.#opened = this.#wal.rewrites;
+      this.#thread().postMessage((isOpen ? 'fold' : 'open') satisfies Order);
     } catch {
       // The system gives no size or no thread now: the log grows until the next attempt.
       this.#isBusy = false;
@@ -55,9 +69,14 @@ export class Checkpoints {
     });
     worker.unref();
     worker.on('message', (outcome: Outcome) => {
+      if (outcome === 'opened') {
+        void this.#begin(worker);
+        return;
+      }
       // Pages whose flush failed count as written, and folding again would not write them. Only a
       // restart does.
-      this.#isBusy = outcome === 'failed';
+      this.#hasFailed = outcome === 'failed';
+      this.#isBusy = this.#hasFailed;
       if (outcome === 'folded') this.#next.bytes = dueBytes;
     });
     // Not started for lack of memory or files: the log grows until the next attempt.
@@ -70,13 +89,22 @@ export class Checkpoints {
     return worker;
   }
 
+  async #begin(worker: Worker): Promise<void> {
+    const isOnDisk = await this.#wal.sync().then(
+      () => true,
+      () => false,
+    );
+    if (isOnDisk && this.#opened === this.#wal.rewrites) worker.postMessage('fold' satisfies Order);
+    else this.#isBusy = false;
+  }
+
   async close(): Promise<void> {
     this.#isBusy = true;
     const worker = this.#worker;
     if (!worker) return;
     const exited = new Promise((resolve) => worker.once('exit', resolve));
     worker.ref();
-    worker.postMessage('close');
+    worker.postMessage('close' satisfies Order);
     await exited;
   }
 }
@@ -100,16 +128,24 @@ function fold(connection: Connection): boolean {
 }
 
 function run(file: string): void {
-  const connection = new Connection(file, 'checkpoint');
-  parentPort?.on('message', (message: 'fold' | 'close') => {
-    if (message === 'close') {
-      connection.close();
+  let connection: Connection | undefined;
+  const outcomeOf = (order: Order): Outcome => {
+    if (order === 'open') {
+      connection?.close();
+      connection = new Connection(file, 'checkpoint');
+      return 'opened';
+    }
+    return connection && fold(connection) ? 'folded' : 'later';
+  };
+  parentPort?.on('message', (order: Order) => {
+    if (order === 'close') {
+      connection?.close();
       parentPort?.close();
       return;
     }
     let outcome: Outcome = 'later';
     try {
-      if (fold(connection)) outcome = 'folded';
+      outcome = outcomeOf(order);
     } catch (error) {
       // The disk has failed or is full, or another process folds: the log stays as it is, complete.
       if (isInputOutput(error)) outcome = 'failed';

@@ -122,7 +122,14 @@ export interface Database extends Reader {
 
 /** The facts that durability and exclusion depend on, as the database reports them. */
 export type DatabaseFacts =
-  | { engine: 'sqlite'; bytes: number; log_bytes: number; is_lost: boolean }
+  | {
+      engine: 'sqlite';
+      bytes: number;
+      log_bytes: number;
+      is_lost: boolean;
+      /** The disk failed while the log was folded: it grows until a restart. */
+      has_failed: boolean;
+    }
   | {
       engine: 'postgres';
       /**

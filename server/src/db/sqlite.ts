@@ -154,6 +154,7 @@ class SqliteDatabase implements Database {
       bytes: sizeOf(this.#file),
       log_bytes: sizeOf(`${this.#file}-wal`),
       is_lost: this.isLost(),
+      has_failed: this.#checkpoints.hasFailed,
     };
   }
 

@@ -19,6 +19,7 @@ export class Wal {
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #isUnsure = true;
+  #rewrites = 0;
 
   constructor(database: string, sync: Sync = datasync) {
     this.#file = `${database}-wal`;
@@ -31,6 +32,11 @@ export class Wal {
    */
   get isUnsure(): boolean {
     return this.#isUnsure;
+  }
+
+  /** How often the log has been rewritten. */
+  get rewrites(): number {
+    return this.#rewrites;
   }
 
   /** Call it when the disk has failed: the log may be only in the system's memory. */
@@ -77,6 +83,7 @@ export class Wal {
     // The names of the database and its log, in case they are new.
     const folder = await open(dirname(this.#file), 'r');
     await folder.sync().finally(() => folder.close());
+    this.#rewrites += 1;
     this.#isUnsure = false;
   }
 

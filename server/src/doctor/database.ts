@@ -17,9 +17,16 @@ import { sqliteFile } from './disk.ts';
 /** Judges an open database by the facts that it reports. */
 export function judge(facts: DatabaseFacts): Outcome[] {
   if (facts.engine === 'sqlite') {
-    const { bytes, log_bytes, is_lost } = facts;
+    const { bytes, log_bytes, is_lost, has_failed } = facts;
     if (is_lost)
       return [fault(lostFile, 'move the file back; or stop the server: exitward restore BACKUP')];
+    if (has_failed)
+      return [
+        fault(
+          "The disk failed while SQLite's log was moved into the database: the log grows until a restart.",
+          'look at the disk, then restart the server',
+        ),
+      ];
     return [
       log_bytes > 1024 ** 3 && log_bytes > bytes
         ? warning(
