@@ -30,8 +30,13 @@ const markAlike = `(() => {
   }
 })()`;
 
-/** The faults that axe finds in the page as it is now, in light and dark, or in one of them. */
+/**
+ * The faults that axe finds in the page as it is now, in light and dark, or in one of them. Rows of
+ * an earlier question are pale, until the answer is there.
+ */
 export async function faultsByAxe({ page }: Visit, only?: 'light' | 'dark'): Promise<string[]> {
+  const pale = page.locator('.paged-table[aria-busy="true"], .usage.stale');
+  await expect.poll(() => pale.count(), { message: 'pale rows' }).toBe(0);
   const faults: string[] = [];
   if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(axe.source);
   await page.evaluate(markAlike);
