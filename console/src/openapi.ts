@@ -1639,7 +1639,9 @@ export interface Notices {
     user: string;
     /** The own limit of the user, in bytes of a billing period. */
     limit_bytes: number;
-    /** Whether all of it is used up, or 80%. */
+    /** Bytes of the user in this billing period. */
+    usage: number;
+    /** Whether all of it is used up. */
     used_up: boolean;
     /** Whether nodes refuse the user then. */
     on_limit: 'refuse' | 'notify';

@@ -372,11 +372,13 @@ test('accounts whose refusals rise are named with what is usual, and addresses t
 test('users who used up their own limit are named apart from those who are near it', () => {
   const of = { account: 'acme', limit_bytes: 10e9, on_limit: 'refuse' as const, until: now + day };
   const limits = [
-    { ...of, user: 'alice', used_up: true },
-    { ...of, user: 'bob', used_up: false },
-    { ...of, user: 'carol', used_up: false },
+    { ...of, user: 'alice', usage: 10e9, used_up: true },
+    { ...of, user: 'bob', usage: 8.59e9, used_up: false },
+    { ...of, user: 'carol', usage: 9.999e9, used_up: false },
   ];
-  const items = attention(network({ notices: { limits, rising: [], tries: [] } }));
+  const itemsOf = (users: typeof limits) =>
+    attention(network({ notices: { limits: users, rising: [], tries: [] } }));
+  const items = itemsOf(limits);
   expect(items).toMatchObject([
     {
       tone: 'bad',
@@ -385,8 +387,14 @@ test('users who used up their own limit are named apart from those who are near 
     },
     {
       tone: 'warn',
-      sentence: '2 users used 80% of their limits: bob (acme) and carol (acme).',
+      sentence: '2 users used 80% or more of their limits: bob (acme, 85%) and carol (acme, 99%).',
       link: { path: '/operator/accounts' },
+    },
+  ]);
+  expect(itemsOf(limits.slice(1, 2))).toMatchObject([
+    {
+      sentence:
+        'bob (acme) used 85% of the user’s limit of 10 GB; the next period begins in 1 day.',
     },
   ]);
 });

@@ -105,13 +105,13 @@ Needs attention:
   expect(statusInWords(well, undefined)).toContain('none was measured lately');
   expect(statusInWords(well, undefined)).toContain('Nothing needs attention.');
   const notices = {
-    limits: [{ account: 'acme', user: 'bob', used_up: false, limit_bytes: 10e9 }],
+    limits: [{ account: 'acme', user: 'bob', used_up: false, usage: 8.59e9, limit_bytes: 10e9 }],
     rising: [{ account: 'acme', refusals: 1319, usual_refusals: 32 }],
     tries: [{ network: '203.0.113.7', users: 14 }],
   };
   const lines = statusInWords(well, undefined, notices).split('\n').slice(-4, -1);
   expect(lines).toEqual([
-    '-  bob of acme used 80% of a limit of 10 GB: exitward user list acme',
+    '-  bob of acme used 85% of a limit of 10 GB: exitward user list acme',
     '-  1319 connections of acme refused within an hour, usually 32: exitward refusal list --account acme',
     '-  203.0.113.7 tries 14 users with wrong VPN passwords: exitward refusal list --reason bad_token',
   ]);

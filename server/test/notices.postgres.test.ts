@@ -139,8 +139,8 @@ eachDatabase((database) => {
     const { end } = (await t.operator.get(`${path}/user0`)).body.period;
     const of = { account: 'acme', limit_bytes: 1000, on_limit: 'notify', until: end };
     const named = [
-      { ...of, user: 'user0', used_up: true },
-      { ...of, user: 'user1', used_up: false },
+      { ...of, user: 'user0', usage: 1000, used_up: true },
+      { ...of, user: 'user1', usage: 800, used_up: false },
     ];
     expect((await notices()).limits).toEqual(named);
     expect((await ofAcme()).limits).toEqual(named);

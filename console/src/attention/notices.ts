@@ -2,7 +2,7 @@
 // that rise, and addresses that try many users.
 import type { ResponseOf } from '../api/api.ts';
 import { operatorScope } from '../api/scope.ts';
-import { bytes, count, fromNow } from '../format.ts';
+import { bytes, count, fromNow, percent } from '../format.ts';
 import { addressOf, paths } from '../paths.ts';
 import { type Item, named } from './items.ts';
 
@@ -14,14 +14,20 @@ export const noticesEveryMs = 60_000;
 const inAnHour = ({ refusals, usual_refusals: usual }: Notices['rising'][number]) =>
   `${refusals.toLocaleString('en')} within an hour, usually ${usual === 0 ? 'hardly any' : usual.toLocaleString('en')}`;
 
+/** "85%"; all of it is never said while a byte of it is there. */
+const shareOf = ({ usage, limit_bytes }: Notices['limits'][number]) =>
+  percent(Math.floor((100 * usage) / limit_bytes) / 100);
+
 /** The users whose limit is used up, or those who are near it. */
 function ofLimits(limits: Notices['limits'], usedUp: boolean, isOwn: boolean, now: number): Item[] {
   const users = limits.filter(({ used_up }) => used_up === usedUp);
   const [first] = users;
   if (!first) return [];
-  const nameOf = ({ account, user }: typeof first) => (isOwn ? user : `${user} (${account})`);
+  const nameOf = ({ account, user }: typeof first, ...facts: string[]) => {
+    const inBrackets = [...(isOwn ? [] : [account]), ...facts].join(', ');
+    return inBrackets ? `${user} (${inBrackets})` : user;
+  };
   const refused = users.some(({ on_limit }) => on_limit === 'refuse');
-  const have = usedUp ? 'used up' : 'used 80% of';
   const only = users.length === 1;
   const pages = isOwn ? paths : operatorScope(first.account).paths;
   const pageOfUsers = isOwn ? paths.users : paths.operator.accounts;
@@ -30,8 +36,10 @@ function ofLimits(limits: Notices['limits'], usedUp: boolean, isOwn: boolean, no
       key: usedUp ? 'limits-used-up' : 'limits-near',
       tone: usedUp && refused ? 'bad' : 'warn',
       sentence: only
-        ? `${nameOf(first)} ${have} the user’s limit of ${bytes(first.limit_bytes)}; the next period begins ${fromNow(first.until, now)}.`
-        : `${count(users.length, 'user')} ${have} their limits: ${named(users.map(nameOf))}.`,
+        ? `${nameOf(first)} used ${usedUp ? 'up' : `${shareOf(first)} of`} the user’s limit of ${bytes(first.limit_bytes)}; the next period begins ${fromNow(first.until, now)}.`
+        : usedUp
+          ? `${count(users.length, 'user')} used up their limits: ${named(users.map((user) => nameOf(user)))}.`
+          : `${count(users.length, 'user')} used 80% or more of their limits: ${named(users.map((user) => nameOf(user, shareOf(user))))}.`,
       link: only
         ? { path: pages.user(first.user), text: first.user }
         : { path: pageOfUsers, text: isOwn ? 'Users' : 'Accounts' },

@@ -4,7 +4,7 @@ import { accountNames } from '../accounts/accounts.ts';
 import type { Context } from '../context.ts';
 import { Integer, Named, OneOf, Strict, Text, Timestamp } from '../http/fields.ts';
 import { refusalNotices } from '../nodes/nodes.ts';
-import { usersNearLimit } from '../users/users.ts';
+import { usageOfUsers, usersNearLimit } from '../users/users.ts';
 
 const maxUsers = 20;
 
@@ -14,7 +14,8 @@ export const Notices = Named('Notices', {
       account: Text('Account name.'),
       user: Text('User name.'),
       limit_bytes: Integer('The own limit of the user, in bytes of a billing period.'),
-      used_up: Type.Boolean({ description: 'Whether all of it is used up, or 80%.' }),
+      usage: Integer('Bytes of the user in this billing period.'),
+      used_up: Type.Boolean({ description: 'Whether all of it is used up.' }),
       on_limit: OneOf(['refuse', 'notify'], 'Whether nodes refuse the user then.'),
       until: Timestamp('When the next billing period begins.'),
     }),
@@ -55,17 +56,21 @@ export async function presentNotices(
     refusalNotices(db, account_id, now),
     usersNearLimit(db, account_id, now, maxUsers),
   ]);
-  const nameOf = await accountNames(
-    db,
-    [...rising, ...users].map((row) => row.account_id),
-  );
+  const [nameOf, usageOf] = await Promise.all([
+    accountNames(
+      db,
+      [...rising, ...users].map((row) => row.account_id),
+    ),
+    usageOfUsers(db, users, now),
+  ]);
   return {
     limits: users.flatMap((user) => {
       const account = nameOf.get(user.account_id);
       if (account === undefined || user.limit_bytes === null) return [];
-      const { name, limit_bytes, on_limit, over_limit, near_until } = user;
+      const { name, limit_bytes, on_limit, over_limit, near_until: until } = user;
       const used_up = over_limit === 1;
-      return [{ account, user: name, limit_bytes, used_up, on_limit, until: near_until }];
+      const usage = usageOf(user);
+      return [{ account, user: name, limit_bytes, usage, used_up, on_limit, until }];
     }),
     rising: rising.flatMap(({ account_id: id, ...row }) => {
       const account = nameOf.get(id);

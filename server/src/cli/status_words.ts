@@ -25,7 +25,13 @@ export interface Status {
 
 /** Things of the last hours, as `GET /admin/notices` has them. */
 export interface Notices {
-  limits: ReadonlyArray<{ account: string; user: string; used_up: boolean; limit_bytes: number }>;
+  limits: ReadonlyArray<{
+    account: string;
+    user: string;
+    used_up: boolean;
+    usage: number;
+    limit_bytes: number;
+  }>;
   rising: ReadonlyArray<{ account: string; refusals: number; usual_refusals: number }>;
   tries: ReadonlyArray<{ network: string; users: number }>;
 }
@@ -75,8 +81,8 @@ function inWords({ limits, rising, tries }: Notices): string[] {
   const list = 'exitward refusal list';
   return [
     ...limits.map(
-      ({ account, user, used_up, limit_bytes }) =>
-        `${user} of ${account} used ${used_up ? 'up' : '80% of'} a limit of ${bytesInWords(limit_bytes)}: exitward user list ${account}`,
+      ({ account, user, used_up, usage, limit_bytes }) =>
+        `${user} of ${account} used ${used_up ? 'up' : `${Math.floor((100 * usage) / limit_bytes)}% of`} a limit of ${bytesInWords(limit_bytes)}: exitward user list ${account}`,
     ),
     ...rising.map(
       ({ account, refusals, usual_refusals: usual }) =>

@@ -89,6 +89,20 @@ export async function usersNearLimit(
   return [...over, ...(await store.nearLimit(db, 0, account_id, now, maxUsers))];
 }
 
+/** Returns a function that answers the bytes of these users, of any account, in this period. */
+export async function usageOfUsers(
+  db: Reader,
+  users: readonly store.UserRow[],
+  now: number,
+): Promise<(user: store.UserRow) => number> {
+  const usage = new Map<store.UserRow, number>();
+  for (const [account_id, ofAccount] of Map.groupBy(users, (user) => user.account_id)) {
+    const periodOf = await periodOfUsers(db, account_id, ofAccount, now);
+    for (const user of ofAccount) usage.set(user, periodOf(user).usage);
+  }
+  return (user) => usage.get(user) ?? 0;
+}
+
 /**
  * Evaluates users again who were over their limit in a billing period that has ended, a batch at a
  * time. Returns how many.

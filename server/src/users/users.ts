@@ -47,6 +47,7 @@ export {
   periodOfUsers,
   sweepUserLimits,
   type UserBytesLeft,
+  usageOfUsers,
   usersNearLimit,
 } from './usage_limits.ts';
 
