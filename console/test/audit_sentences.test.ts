@@ -62,6 +62,10 @@ test('a sentence that no action of the server has is none of the audit log', () 
   expect(auditActions.filter((action) => !actions.includes(action))).toEqual([]);
 });
 
+test('every action is named after one thing: its noun has no plural', () => {
+  expect([...nouns].filter((noun) => noun.endsWith('s'))).toEqual([]);
+});
+
 test('an action without a sentence is shown as it is', () => {
   const sentence = auditSentence(record({ action: 'moon.paint', target: 'moon/1' }));
   expect(sentence).toBe('alice did moon.paint on moon/1.');
@@ -93,7 +97,10 @@ describe('sentences', () => {
     );
     const others = { ...limits, on_limit: 'notify', max_connections: null, servers: ['fra1'] };
     expect(sentence({ ...bob, ...limits }, { ...bob, ...others })).toBe(
-      'alice changed the limits of bob: the action over these refuse → notify; connections at once 3 → none; servers none → fra1.',
+      'alice changed the limits of bob: the action over these refuse → notify; connections at once 3 → none; servers all → fra1.',
+    );
+    expect(sentence({ ...bob, ...others }, { ...bob, ...others, servers: [] })).toBe(
+      'alice changed the limits of bob: servers fra1 → none.',
     );
     expect(sentence({ ...bob, ...limits }, bob)).toMatch(
       /billing period 50 GB → none; connections/,

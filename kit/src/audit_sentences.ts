@@ -71,9 +71,10 @@ function changes(
 const onOff = (what: string) => (value: unknown) =>
   value ? `switched ${what} on` : `switched ${what} off`;
 
-const listed = (value: unknown) => (Array.isArray(value) ? value.join(', ') : text(value));
+const listed = (value: unknown) =>
+  Array.isArray(value) ? value.join(', ') || 'none' : text(value);
 
-/** The limits of a user: how each is called, and its value in words. */
+/** The limits of a user: how each is called, its value in words, and the word for no limit. */
 const limitPhrases = ({ time, bytes, duration }: ValueWords) =>
   ({
     limit_bytes: ['bytes in a billing period', (value) => bytes(number(value))],
@@ -82,20 +83,22 @@ const limitPhrases = ({ time, bytes, duration }: ValueWords) =>
     max_addresses: ['source addresses at once', text],
     address_seconds: ['how long an address counts', (value) => duration(number(value))],
     active_until: ['the end', (value) => time(number(value))],
-    services: ['services', listed],
-    servers: ['servers', listed],
-  }) as Record<string, [name: string, shown: (value: unknown) => string]>;
+    services: ['services', listed, 'all'],
+    servers: ['servers', listed, 'all'],
+  }) as Record<string, [name: string, shown: (value: unknown) => string, unlimited?: string]>;
 
 /** "changed the limits of bob: connections at once none → 3". */
 function limitChange({ target, was, is }: Deed, words: ValueWords): string[] {
-  const parts = Object.entries(limitPhrases(words)).flatMap(([field, [what, shown]]) => {
-    // These two belong to a limit: the record of a user without any lacks them.
-    const isDetail = field === 'on_limit' || field === 'address_seconds';
-    if (isDetail && !(field in was && field in is)) return [];
-    const values = [was[field] ?? null, is[field] ?? null];
-    const [from, to] = values.map((value) => (value === null ? 'none' : shown(value)));
-    return from === to ? [] : `${what} ${from} → ${to}`;
-  });
+  const parts = Object.entries(limitPhrases(words)).flatMap(
+    ([field, [what, shown, unlimited = 'none']]) => {
+      // These two belong to a limit: the record of a user without any lacks them.
+      const isDetail = field === 'on_limit' || field === 'address_seconds';
+      if (isDetail && !(field in was && field in is)) return [];
+      const values = [was[field] ?? null, is[field] ?? null];
+      const [from, to] = values.map((value) => (value === null ? unlimited : shown(value)));
+      return from === to ? [] : `${what} ${from} → ${to}`;
+    },
+  );
   return parts.length === 0 ? [] : [`changed the limits of ${name(target)}: ${parts.join('; ')}`];
 }
 
@@ -209,6 +212,10 @@ function sentencesIn(words: ValueWords): Sentences {
       ]
         .flatMap(([word, value]) => (value === undefined ? [] : [` ${word} ${text(value)}`]))
         .join('')}, by an order to ${count(number(is.nodes), 'node')}`,
+    'connection.find': ({ target, is }) =>
+      `asked who used the exit ${name(target)}${around(is.at)} (${text(is.reason)})${is.rows === undefined ? '' : ` and saw ${count(number(is.rows), 'row')}`}`,
+    'connection.answer': ({ target, is }) =>
+      `saw ${count(number(is.rows), 'row')} about who used the exit ${name(target)}${around(is.at)}`,
 
     'session.create': ({ is }) =>
       ({ invitation: 'signed in by an invitation', link: 'signed in by a one-time link' })[
@@ -268,10 +275,6 @@ function sentencesIn(words: ValueWords): Sentences {
       `discarded ${bytes(number(was.bytes))} of held usage, which a node had reported`,
     'operator_token.create': ({ target, is }) =>
       `created the operator token ${name(target)}${is.may_find_connections === 1 ? ', which may ask who used an exit' : ''}`,
-    'connections.find': ({ target, is }) =>
-      `asked who used the exit ${name(target)}${around(is.at)} (${text(is.reason)})${is.rows === undefined ? '' : ` and saw ${count(number(is.rows), 'row')}`}`,
-    'connections.answer': ({ target, is }) =>
-      `saw ${count(number(is.rows), 'row')} about who used the exit ${name(target)}${around(is.at)}`,
     'operator_token.remove': ({ target }) => `revoked the operator token ${name(target)}`,
     'maintenance.on': () => 'took the service down for maintenance',
     'maintenance.off': () => 'ended the maintenance',

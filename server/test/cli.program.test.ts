@@ -495,6 +495,16 @@ describe('against a running server', () => {
     ]);
   });
 
+  test('limits of a user to names are lifted by all, and none of them is not an empty cell', async () => {
+    await cli.run('account', 'create', 'limited', ...terms);
+    await cli.run('user', 'add', 'limited', 'bob', '--services', 'proxy', '--servers', 'none');
+    const shown = async () => (await cli.run('user', 'show', 'limited', 'bob')).stdout;
+    expect(await shown()).toMatch(/\nservices\tproxy\nservers\tnone\n$/);
+    expect((await json('user', 'show', 'limited', 'bob')).limits.servers).toEqual([]);
+    await cli.run('user', 'limit', 'limited', 'bob', '--services', 'all', '--servers', 'all');
+    expect(await shown()).toMatch(/\nservices\t\nservers\t\n$/);
+  });
+
   test('the operator token comes from the environment or a file, never from the command line, and is not repeated', async () => {
     const wrong = `ewo_${'x'.repeat(36)}`;
     const run = (env: Record<string, string | undefined>) =>

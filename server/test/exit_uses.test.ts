@@ -117,8 +117,8 @@ eachDatabase((database) => {
     const records = await auditOf();
     const by = { actor: 'abuse-desk', target: exitIp };
     expect(records).toMatchObject([
-      { ...by, action: 'connections.answer' },
-      { ...by, action: 'connections.find' },
+      { ...by, action: 'connection.answer' },
+      { ...by, action: 'connection.find' },
     ]);
     expect(records.map(({ after }) => after)).toEqual([
       { at: t.now() - 600, rows: 1, missing: 0 },
@@ -136,7 +136,7 @@ eachDatabase((database) => {
     const answered = gone.post('/connections/find', question({ reason: 'report 4712' }));
     await nodes[0].until((node) => questionsOf(node).length > before);
     const [record] = await auditOf();
-    expect(record).toMatchObject({ actor: 'gone', action: 'connections.find', target: exitIp });
+    expect(record).toMatchObject({ actor: 'gone', action: 'connection.find', target: exitIp });
     expect(record?.after).toMatchObject({ reason: 'report 4712' });
     await t.operator.delete(`/tokens/${body.id}`);
     for (const node of nodes) {

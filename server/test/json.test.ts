@@ -161,19 +161,20 @@ describe('parseJson', () => {
   it.each([
     ['{"a":1,"a":1}', 'a: given twice; expected each field once'],
     ['{"a":1,"\\u0061":2}', 'a: given twice; expected each field once'],
-    ['{"a":{"b":1,"c":{"b":2,"b":3}}}', 'b: given twice; expected each field once'],
-    ['[{"a":1},{"a":{"x":1},"a":2}]', 'a: given twice; expected each field once'],
+    ['{"a":{"b":1,"c":{"b":2,"b":3}}}', 'a.c.b: given twice; expected each field once'],
+    ['{"u":[[1,2],{"a":1},{"a":{"x":1},"a":2}]}', 'u.2.a: given twice; expected each field once'],
+    ['{"a":{"b c":{"d":1,"d":2}}}', '"a.b c.d": given twice; expected each field once'],
     ['{"a b":1,"a b":1}', '"a b": given twice; expected each field once'],
     ['{"__proto__":{"admin":true}}', '__proto__: not a field that can be given'],
     ['{"\\u005f_proto__":1}', '__proto__: not a field that can be given'],
-    ['[{"constructor":{"prototype":{}}}]', 'constructor: not a field that can be given'],
+    ['[{"constructor":{"prototype":{}}}]', '0.constructor: not a field that can be given'],
     [
       '{"hostname":"a\\u0000b"}',
       'hostname: holds a NUL or half a surrogate pair; expected Unicode text without them',
     ],
     [
-      '{"hostname":["\\ud800"]}',
-      'hostname: holds a NUL or half a surrogate pair; expected Unicode text without them',
+      '{"hostname":["", "\\ud800"]}',
+      'hostname.1: holds a NUL or half a surrogate pair; expected Unicode text without them',
     ],
     [
       '{"\\udc00":1}',
@@ -191,7 +192,11 @@ describe('parseJson', () => {
       '{"expiry":-9007199254740993}',
       'expiry: number out of range; expected at most 9007199254740991 either way',
     ],
-    ['[1e400]', 'body: number out of range; expected at most 9007199254740991 either way'],
+    [
+      '{"limits":{"servers":[],"max_connections":1e16}}',
+      'limits.max_connections: number out of range; expected at most 9007199254740991 either way',
+    ],
+    ['1e400', 'body: number out of range; expected at most 9007199254740991 either way'],
     ['', 'body: empty; expected JSON'],
     [' \n', 'body: empty; expected JSON'],
     ['{\0"\0a\0', 'body: contains NUL, as UTF-16 does; expected JSON encoded as UTF-8'],

@@ -41,9 +41,13 @@ const wholeRecord: Column[] = [
   ['addresses at most', 'limits.max_addresses'],
   ['an address counts', 'limits.address_seconds', durationInWords],
   activeUntil,
-  ['services', 'limits.services', 'list'],
-  ['servers', 'limits.servers', 'list'],
+  ['services', 'limits.services', namesInWords],
+  ['servers', 'limits.servers', namesInWords],
 ];
+/** No limit is a dash, as everywhere; an empty list lets the user use nothing. */
+function namesInWords(names: readonly string[]): string {
+  return names.join(',') || 'none';
+}
 /** `5 minutes`; for programs, the seconds. */
 function durationInWords(seconds: number, forPeople: boolean): string {
   return forPeople ? secondsInWords(seconds) : String(seconds);
@@ -66,7 +70,12 @@ const details: Choice[] = [
   ['--display-name <text>', 'descriptive name', 'display_name'],
   ['--flags <words>', 'proxy,billing,admin; no-proxy takes one away', 'flags', flags],
 ];
-/** Each is ended by `none`. */
+/** Names, or the word that lifts the limit. */
+const namesOrAll = (text: string) => (text === 'all' ? null : list(text));
+/** The same, or the word for an empty list. */
+const namesAllOrNone = (text: string) => (text === 'none' ? [] : namesOrAll(text));
+
+/** Each is ended by `none`, one of names by `all`. */
 const limits: Choice[] = [
   [
     '--limit <size>',
@@ -105,15 +114,15 @@ const limits: Choice[] = [
   ],
   [
     '--services <names>',
-    'the services that the user may use, such as proxy,vpn-ikev2; none for all',
+    'the services that the user may use, such as proxy,vpn-ikev2; or all',
     'limits.services',
-    orNone(list),
+    namesOrAll,
   ],
   [
     '--servers <names>',
-    'the servers that the user may use, such as fra1,ams1; none for all',
+    'the servers that the user may use, such as fra1,ams1; all, or none of them',
     'limits.servers',
-    orNone(list),
+    namesAllOrNone,
   ],
 ];
 const linkLifetime: Choice = [

@@ -6,7 +6,7 @@ import { badRequest, invalidField } from '../errors.ts';
 const deepest = 16;
 /** A string, and the colon after it if it is a name. */
 const stringToken = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g;
-const stringOrBrace = new RegExp(`${stringToken.source}|[{}]`, 'g');
+const stringOrMark = new RegExp(`${stringToken.source}|[{}[\\],]`, 'g');
 /** The first bytes of each gzip stream. */
 const gzip = Buffer.from([0x1f, 0x8b]);
 const [quote, colon, backslash] = [0x22, 0x3a, 0x5c];
@@ -28,7 +28,7 @@ export function parseJson(bytes: Buffer): unknown {
   const plain = text.includes('\\') ? withPlainNames(text) : text;
   const value = plain === text ? parsed : JSON.parse(plain);
   // JSON.parse keeps the last of equal names, so a repeated name leaves fewer than were written.
-  if (countFields(value, 1, 'body') !== countColons(plain)) {
+  if (countFields(value, []) !== countColons(plain)) {
     throw invalidField(shown(repeatedName(plain)), `given twice; expected each field once`);
   }
   return value;
@@ -63,7 +63,7 @@ function withPlainNames(text: string): string {
   return text.replace(stringToken, (token: string, spelling: string, colon: string | undefined) => {
     if (!colon || !spelling.includes('\\')) return token;
     const name = JSON.parse(spelling) as string;
-    checkText(name, name);
+    checkText(name, [name]);
     const plain = JSON.stringify(name);
     if (plain.includes('\\')) {
       throw invalidField(
@@ -75,49 +75,63 @@ function withPlainNames(text: string): string {
   });
 }
 
-/** Counts the fields of all objects, and checks depth, names, strings and numbers. */
-function countFields(value: unknown, depth: number, field: string): number {
-  if (typeof value === 'string') checkText(value, field);
-  if (typeof value === 'number') checkNumber(value, field);
+/** Names of fields and places in lists, from the outermost to the innermost. */
+type Path = ReadonlyArray<string | number>;
+
+/**
+ * Counts the fields of all objects, and checks depth, names, strings and numbers. `path`: the
+ * place of the value, where those of the values in it are written while they are checked.
+ */
+function countFields(value: unknown, path: Array<string | number>): number {
+  if (typeof value === 'string') checkText(value, path);
+  if (typeof value === 'number') checkNumber(value, path);
   if (typeof value !== 'object' || value === null) return 0;
-  if (depth > deepest) {
-    throw invalidField(shown(field), `nested too deep; expected at most ${deepest} levels`);
+  if (path.length >= deepest) {
+    throw invalidField(shown(path), `nested too deep; expected at most ${deepest} levels`);
   }
   let fields = 0;
+  const inner = path.push(0) - 1;
   if (Array.isArray(value)) {
-    for (const item of value) fields += countFields(item, depth + 1, field);
-    return fields;
-  }
-  for (const [name, item] of Object.entries(value)) {
-    if (name === '__proto__' || name === 'constructor') {
-      throw invalidField(name, `not a field that can be given`);
+    for (let at = 0; at < value.length; at++) {
+      path[inner] = at;
+      fields += countFields(value[at], path);
     }
-    fields += 1 + countFields(item, depth + 1, name);
+  } else {
+    for (const [name, item] of Object.entries(value)) {
+      path[inner] = name;
+      if (name === '__proto__' || name === 'constructor') {
+        throw invalidField(shown(path), `not a field that can be given`);
+      }
+      fields += 1 + countFields(item, path);
+    }
   }
+  path.pop();
   return fields;
 }
 
-function checkText(text: string, field: string): void {
+function checkText(text: string, path: Path): void {
   if (text.includes('\0') || !text.isWellFormed()) {
     throw invalidField(
-      shown(field),
+      shown(path),
       `holds a NUL or half a surrogate pair; expected Unicode text without them`,
     );
   }
 }
 
-function checkNumber(number: number, field: string): void {
+function checkNumber(number: number, path: Path): void {
   if (Math.abs(number) > Number.MAX_SAFE_INTEGER) {
     throw invalidField(
-      shown(field),
+      shown(path),
       `number out of range; expected at most ${Number.MAX_SAFE_INTEGER} either way`,
     );
   }
 }
 
-/** A field's name as messages begin with it; quoted if it is not a plain word. */
-function shown(field: string): string {
-  return /^\w{1,64}$/.test(field) ? field : quoted(field);
+/** A place as messages begin with it, `limits.max_connections`; quoted where a name is no word. */
+function shown(path: Path): string {
+  if (path.length === 0) return 'body';
+  const text = path.join('.');
+  return path.every((part) => /^\w{1,64}$/.test(String(part))) ? text : quoted(text);
 }
 
 /** How many names a valid JSON text contains: its colons outside strings. */
@@ -133,18 +147,21 @@ function countColons(text: string): number {
   return colons;
 }
 
-/** The first name that an object repeats, in a valid JSON text with plain names. */
-function repeatedName(text: string): string {
-  const open: Set<string>[] = [];
-  for (const [token, spelling, colon] of text.matchAll(stringOrBrace)) {
-    if (token === '{') open.push(new Set());
-    else if (token === '}') open.pop();
-    else if (spelling && colon) {
+/** The place of the first name that an object repeats, in a valid JSON text with plain names. */
+function repeatedName(text: string): Path {
+  const open: Array<{ names: Set<string>; at: string | number }> = [];
+  for (const [token, spelling, colon] of text.matchAll(stringOrMark)) {
+    const innermost = open.at(-1);
+    if (token === '{') open.push({ names: new Set(), at: '' });
+    else if (token === '[') open.push({ names: new Set(), at: 0 });
+    else if (token === '}' || token === ']') open.pop();
+    else if (token === ',' && typeof innermost?.at === 'number') innermost.at += 1;
+    else if (innermost && spelling && colon) {
       const name = spelling.slice(1, -1);
-      const names = open.at(-1);
-      if (names?.has(name)) return name;
-      names?.add(name);
+      innermost.at = name;
+      if (innermost.names.has(name)) return open.map(({ at }) => at);
+      innermost.names.add(name);
     }
   }
-  return '';
+  return [];
 }

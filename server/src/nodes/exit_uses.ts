@@ -116,7 +116,7 @@ export async function findExitUses(
     await store.removeQuestion(tx, question_id);
     await audit(tx, {
       account_id: null,
-      action: 'connections.answer',
+      action: 'connection.answer',
       target: question.exit_ip,
       after: { at: question.at, rows: uses.uses.length, missing: uses.missing.length },
     });
@@ -144,7 +144,7 @@ async function ask(
   const { exit_ip, destination, ...rest } = question;
   await audit(tx, {
     account_id: null,
-    action: 'connections.find',
+    action: 'connection.find',
     target: exit_ip,
     after: {
       ...rest,
