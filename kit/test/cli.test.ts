@@ -257,7 +257,7 @@ describe('times', () => {
 
   test.each(wrongTimes)('%j is none', (text) => {
     expect(() => values.timeFrom(text, moment)).toThrow(
-      `${JSON.stringify(text)} isn't a time; expected +8h, +30d, 2027-01-31, 2027-01-31T12:00Z or epoch seconds`,
+      `${JSON.stringify(text)} isn't a time; expected +8h, +30d, 2027-01-31, 2027-01-31T12:00Z or epoch seconds; units are s, m or min (minutes), h, d, w, mo (months), y`,
     );
   });
 });
@@ -325,6 +325,19 @@ describe.each(programs.map((program) => [program.name, program] as const))('%s',
         example ?? command.command,
         expect.arrayContaining(flags),
       ]);
+    }
+  });
+
+  test('has the units of every time that it takes in its help', () => {
+    const timed = commands.filter((command) =>
+      Object.values(optionsOf(program, command)).some(({ value = '' }) =>
+        /^<(time|span|lifetime)>$/.test(value),
+      ),
+    );
+    for (const command of timed) {
+      expect(helpOf(program, command)).toMatch(
+        /^Units:\n(?: {2}<\w+> +s, m or min \(minutes\), h.*)/m,
+      );
     }
   });
 

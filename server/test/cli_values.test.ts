@@ -3,11 +3,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { textOf } from '../../kit/src/cli/output.ts';
-import { list } from '../../kit/src/cli/values.ts';
+import { list, span } from '../../kit/src/cli/values.ts';
 import { countsInWords, statusesInWords } from '../src/cli/columns.ts';
 import { ApiFailure } from '../src/cli/failures.ts';
 import type { Choice } from '../src/cli/given.ts';
-import { lifetime, size, sizeOrNone } from '../src/cli/values.ts';
+import { lifetime, pastFrom, size, sizeOrNone } from '../src/cli/values.ts';
 
 const empty = { of: 'rows' };
 
@@ -41,7 +41,14 @@ test('a lifetime is seconds, or counted in larger units', () => {
   expect([lifetime('90'), lifetime('12h'), lifetime('30d'), lifetime('1y')]).toEqual([
     90, 43_200, 2_592_000, 31_536_000,
   ]);
-  expect(() => lifetime('1mo')).toThrow(`"1mo" isn't a lifetime; expected such as 90s`);
+  expect(() => lifetime('1mo')).toThrow(`"1mo" isn't a lifetime; expected 90s, 15m,`);
+});
+
+test('a past time is counted back from now; m is minutes there, and in every other value', () => {
+  const now = Date.parse('2027-03-31T12:00Z') / 1000;
+  expect(['2m', '2min', '-2m'].map((text) => now - pastFrom(text, now))).toEqual([120, 120, 120]);
+  expect(pastFrom('1mo', now)).toBe(Date.parse('2027-02-28T12:00Z') / 1000);
+  expect([lifetime('15m'), span('15m')]).toEqual([900, 900]);
 });
 
 test('a list has no empty words', () => {

@@ -3,6 +3,7 @@
 import type { Program } from '../../../kit/src/cli/command.ts';
 import { completionOf } from '../../../kit/src/cli/completion.ts';
 import { isProxyFault } from '../../../kit/src/cli/https_proxy.ts';
+import { timeUnits } from '../../../kit/src/cli/values.ts';
 import { ConnectionError, ExitwardError } from '../errors.ts';
 import { contract, login, logout, servers, tokenCreate, users, whoami } from './account.ts';
 import { authlistCommands } from './authlist.ts';
@@ -24,6 +25,7 @@ EXW_VARIANT      current or earlier
 EXW_TOKEN_FILE   a file that holds the API token
 EXW_TOKEN        the API token itself, for CI systems that keep secrets in variables
 EXW_… come before the stored login. Times: +8h, +30d, 2027-01-31, 2027-01-31T12:00Z or epoch seconds.
+Units of times: ${timeUnits}.
 Off a terminal, lists are tab-separated, without a header and with plain numbers.
 `;
 

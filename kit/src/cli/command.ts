@@ -71,6 +71,8 @@ export interface Program<Session> {
   examples: readonly string[];
   /** Below the commands, in --help and in the manual page. */
   notes: string;
+  /** The units of its own kinds of values, by their placeholders: `<lifetime>`. */
+  units?: Readonly<Record<string, string>>;
   /** A sentence for each variable that looks like a setting but is none. */
   unknownSettings: (session: Session) => readonly string[];
   /** Opens the session that commands work with. `options`: the values of the options above. */

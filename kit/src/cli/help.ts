@@ -1,6 +1,7 @@
 // The text of --help, from the table of commands.
 import { type Command, type Noun, optionsOf, type Program } from './command.ts';
 import type { Option } from './options.ts';
+import { spanUnits, timeUnits } from './values.ts';
 import { terminalWidth, wrapped } from './wrapped.ts';
 
 /** How a command is called: `exw authlist add [options] [ip]`. */
@@ -57,6 +58,7 @@ export function helpOf<Session>(program: Program<Session>, command: Command<Sess
       `Usage: ${usageOf(program, command)}\n\n${summary}\n`,
       section('Arguments', words),
       section('Options', Object.entries(optionsOf(program, command)).map(optionLine)),
+      section('Units', unitLines(program, command)),
       notes === undefined ? '' : `\n${notes}\n`,
       examplesOf(examples),
     ].join(''),
@@ -64,6 +66,13 @@ export function helpOf<Session>(program: Program<Session>, command: Command<Sess
 }
 
 type Line = [first: string, second: string];
+
+/** The units that the values of these options may have. */
+function unitLines<Session>(program: Program<Session>, command: Command<Session>): Line[] {
+  const values = Object.values(optionsOf(program, command)).map(({ value }) => value);
+  const units = { '<time>': timeUnits, '<span>': spanUnits, ...program.units };
+  return Object.entries(units).filter(([placeholder]) => values.includes(placeholder));
+}
 
 /** An option's flags, and what it does. */
 export function optionLine([name, { short, value, summary, choices, required }]: [

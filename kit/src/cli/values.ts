@@ -8,14 +8,25 @@ export const no = (what: string, text: string, expected: string) =>
   new UsageFault(`${quoted(text)} isn't ${what}; expected ${expected}`);
 
 const daySeconds = 86_400;
-/** Seconds by the unit. */
+/** Seconds by the unit; `m` is a minute, as a month is `mo`. */
 export const units: Readonly<Record<string, number>> = {
   s: 1,
+  m: 60,
   min: 60,
   h: 3600,
   d: daySeconds,
   w: 7 * daySeconds,
 };
+
+/** The units of a time that is relative to now, and of a span, as help and errors name them. */
+export const timeUnits = 's, m or min (minutes), h, d, w, mo (months), y';
+export const spanUnits = 's, m or min (minutes), h';
+
+/** The count and unit of a text such as `2h` or `3mo`; none of any other. */
+export function amountIn(text: string): { count: number; unit: string } | undefined {
+  const [, count, unit = ''] = /^(\d{1,5})(s|m|min|h|d|w|mo|y)$/.exec(text) ?? [];
+  return count === undefined ? undefined : { count: Number(count), unit };
+}
 
 /**
  * Epoch seconds: a number, an ISO date or time, or from `now` on: `+30d`, `+1y`. A time without a
@@ -23,14 +34,18 @@ export const units: Readonly<Record<string, number>> = {
  */
 export function timeFrom(text: string, now: number, relative = '+8h, +30d'): number {
   if (/^\d{1,12}$/.test(text)) return Number(text);
-  const [, count, unit = ''] = /^\+(\d{1,5})(s|min|h|d|w|mo|y)$/.exec(text) ?? [];
-  if (count !== undefined) return later(now, Number(count), unit);
+  const amount = text.startsWith('+') ? amountIn(text.slice(1)) : undefined;
+  if (amount) return later(now, amount.count, amount.unit);
   const [, day = '', clock = '00:00', zone = 'Z'] =
     /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?)(Z|[+-]\d{2}:\d{2})?)?$/i.exec(text) ?? [];
   const milliseconds = Date.parse(`${day}T${clock}${zone}`);
   // Date.parse takes 30 February for 2 March.
   if (Number.isNaN(milliseconds) || !new Date(`${day}T00:00Z`).toISOString().startsWith(day)) {
-    throw no('a time', text, `${relative}, 2027-01-31, 2027-01-31T12:00Z or epoch seconds`);
+    throw no(
+      'a time',
+      text,
+      `${relative}, 2027-01-31, 2027-01-31T12:00Z or epoch seconds; units are ${timeUnits}`,
+    );
   }
   return Math.floor(milliseconds / 1000);
 }
@@ -46,12 +61,12 @@ export function later(now: number, count: number, unit: string): number {
   return Math.floor(date.getTime() / 1000);
 }
 
-/** Seconds: a plain number, or `90s`, `5min`, `1h`; at most a day, which timers can take. */
+/** Seconds: a plain number, or `90s`, `5m`, `1h`; at most a day, which timers can take. */
 export function span(text: string): number {
-  const [, count, unit = 's'] = /^(\d{1,5})(s|min|h)?$/.exec(text) ?? [];
+  const [, count, unit = 's'] = /^(\d{1,5})(s|m|min|h)?$/.exec(text) ?? [];
   const seconds = Number(count ?? Number.NaN) * (units[unit] ?? Number.NaN);
   if (seconds >= 1 && seconds <= 86_400) return seconds;
-  throw no('a span of time', text, 'such as 30s, 5min or 1h, a day at most');
+  throw no('a span of time', text, `30s, 5m or 1h, a day at most; units are ${spanUnits}`);
 }
 
 export function list(text: string): string[] {

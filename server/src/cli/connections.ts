@@ -260,8 +260,8 @@ export const connectionNoun = nounOf(
         ['--port <number>', 'the source port that it names, the one at the exit', 'port', whole],
         ['--destination <host:port>', 'what was reached through the exit', 'destination'],
         [
-          '--margin <time>',
-          'how far from that time: 10s, 5min, 1h; 60s when omitted',
+          '--margin <span>',
+          'how far from that time: 10s, 5m, 1h; 60s when omitted',
           'margin_seconds',
           span,
         ],

@@ -5,6 +5,7 @@ import type { Program } from '../../../kit/src/cli/command.ts';
 import { completionOf } from '../../../kit/src/cli/completion.ts';
 import { useHttpsProxy } from '../../../kit/src/cli/https_proxy.ts';
 import { runProgram } from '../../../kit/src/cli/program.ts';
+import { timeUnits } from '../../../kit/src/cli/values.ts';
 import type { Environment } from '../../../kit/src/settings.ts';
 import { SettingsFault } from '../../../kit/src/settings.ts';
 import { unknownSettings } from '../config.ts';
@@ -30,6 +31,7 @@ import { refusalNoun } from './refusals.ts';
 import { exitNoun, serverNoun } from './servers.ts';
 import { tokenNoun } from './tokens.ts';
 import { userNoun } from './users.ts';
+import { lifetimeUnits } from './values.ts';
 
 /** The commands as help groups them: verbs and nouns of the API, and commands of this machine. */
 const groups: Program<Environment>['groups'] = {
@@ -67,7 +69,8 @@ Commands talk to a running server:
   EXITWARD_ADMIN_TOKEN_FILE  a file that holds it (admin-token in the data folder)
 serve, migrate, backup, restore, keys and doctor work on this machine, with the settings of the server.
 
-Sizes: 500GB, 1TiB or bytes. Times: epoch seconds, 2027-01-31, 2027-01-31T12:00Z or +30d, +1y; of the audit log also 2h, 7d ago.
+Sizes: 500GB, 1TiB or bytes. Times: epoch seconds, 2027-01-31, 2027-01-31T12:00Z or +30d, +1y; times that have passed also 2h, 7d ago.
+Units of times: ${timeUnits}.
 Off a terminal, lists are tab-separated with plain numbers; --json prints what the server said.
 `;
 
@@ -84,6 +87,7 @@ export function exitward(env: Environment): Program<Environment> {
       'exitward usage --account acme --by server',
     ],
     notes,
+    units: { '<lifetime>': lifetimeUnits },
     unknownSettings,
     open: () => env,
     ask: (_words, onAway) => namesFromServer(env, onAway),

@@ -1,7 +1,7 @@
 // Values as operators write them on a command line: sizes, times, lifetimes, coordinates.
 
 import { UsageFault } from '../../../kit/src/cli/failures.ts';
-import { later, no, timeFrom, units } from '../../../kit/src/cli/values.ts';
+import { amountIn, later, no, timeFrom, units } from '../../../kit/src/cli/values.ts';
 import { systemClock } from '../clock.ts';
 
 const sizes: Record<string, number> = { B: 1 };
@@ -34,24 +34,27 @@ export function time(text: string): number {
   return timeFrom(text, systemClock.now());
 }
 
-/** A time in the past: as `time`, or relative to now: `2h`, `7d`. */
+/** A time in the past: as `time`, or before now: `2h`, `7d`. */
 export function past(text: string): number {
   return pastFrom(text, systemClock.now());
 }
 
 /** As `past`, relative to the given moment. */
 export function pastFrom(text: string, now: number): number {
-  const [, count, unit = ''] = /^(\d{1,5})(s|min|h|d|w|mo|y)$/.exec(text) ?? [];
-  return count === undefined ? timeFrom(text, now, '2h, 7d') : later(now, -Number(count), unit);
+  const amount = amountIn(text.replace(/^-/, ''));
+  return amount ? later(now, -amount.count, amount.unit) : timeFrom(text, now, '2h, 7d');
 }
+
+/** The units of a lifetime, as help and errors name them. */
+export const lifetimeUnits = 's, m or min (minutes), h, d, w, y (365 days)';
 
 /** Seconds: a plain number, or `12h`, `30d`, `1y` (of 365 days). */
 export function lifetime(text: string): number {
-  const [, count, unit = 's'] = /^(\d{1,10})(s|min|h|d|w|y)?$/.exec(text) ?? [];
+  const [, count, unit = 's'] = /^(\d{1,10})(s|m|min|h|d|w|y)?$/.exec(text) ?? [];
   const seconds =
     Number(count ?? Number.NaN) * (unit === 'y' ? 365 * 86_400 : (units[unit] ?? Number.NaN));
   if (Number.isSafeInteger(seconds)) return seconds;
-  throw no('a lifetime', text, 'such as 90s, 12h, 30d or 1y');
+  throw no('a lifetime', text, `90s, 15m, 12h, 30d or 1y; units are ${lifetimeUnits}`);
 }
 
 export function whole(text: string): number {
