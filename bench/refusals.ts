@@ -2,12 +2,12 @@
 // many nodes and with few. None may grow with the network.
 //   node bench/refusals.ts [--nodes 100] [--rows 10000] [--rounds 9]
 //   node bench/postgres.ts refusals.ts
+import type { Refusal } from '../kit/src/node_interface.ts';
 import { systemClock } from '../server/src/clock.ts';
 import type { Row } from '../server/src/db/database.ts';
 import { refusalNotices } from '../server/src/nodes/refusal_notices.ts';
 import {
   listRefusals,
-  type NodeRefusal,
   purgeRefusals,
   type RefusalFilter,
   reportRefusals,
@@ -126,7 +126,7 @@ async function send(length: number): Promise<void> {
   const node = await findById(db, 1);
   if (!node) throw new Error('no node');
   seq += 1;
-  const refusals = many(length).map((at): NodeRefusal => {
+  const refusals = many(length).map((at): Refusal => {
     const common = {
       at: minute,
       source: `10.250.${seq & 255}.${at & 255}`,

@@ -19,15 +19,14 @@ import type { Rules } from '../agent/src/policy/decision.ts';
 import type { LastUsed } from '../agent/src/policy/last_used.ts';
 import { decideLogin } from '../agent/src/policy/logins.ts';
 import { Policy } from '../agent/src/policy/policy.ts';
-import {
-  type EndOrder,
-  isQuestion,
-  type LoginQuestion,
-  type NodeRecord,
-  type Position,
-  type QuestionValue,
-} from '../agent/src/policy/records.ts';
-import type { Batch } from '../agent/src/usage/journal_state.ts';
+import { isQuestion, type NodeRecord } from '../agent/src/policy/records.ts';
+import type {
+  ConnectionQuestion,
+  EndOrder,
+  LoginQuestion,
+  Position,
+  UsageBatch,
+} from '../kit/src/node_interface.ts';
 import type { Condition } from './life.ts';
 import { Traffic } from './traffic.ts';
 
@@ -74,7 +73,7 @@ export class SimulatedNode {
   readonly #boot = randomUUID();
   #seq = 0;
   /** Sent until they are taken. */
-  #batch: Batch | undefined;
+  #batch: UsageBatch | undefined;
   #uses: LastUsed[] = [];
   #health_due = 0;
   /** As reported last. */
@@ -191,7 +190,7 @@ export class SimulatedNode {
     this.#isAcknowledging = false;
   }
 
-  async #answer(id: number, question: QuestionValue | LoginQuestion): Promise<void> {
+  async #answer(id: number, question: ConnectionQuestion | LoginQuestion): Promise<void> {
     const position = this.#applied;
     if (!position) return;
     this.#policy.heard_at = now();

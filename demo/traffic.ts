@@ -10,9 +10,8 @@ import type { Reason } from '../agent/src/policy/denials.ts';
 import { faultOf } from '../agent/src/policy/identify.ts';
 import type { LastUsed } from '../agent/src/policy/last_used.ts';
 import type { Account, Policy } from '../agent/src/policy/policy.ts';
-import type { EndOrder } from '../agent/src/policy/records.ts';
 import type { Refusal } from '../agent/src/policy/refusals.ts';
-import type { UsageRow } from '../agent/src/usage/journal_state.ts';
+import type { EndOrder, UsageRow } from '../kit/src/node_interface.ts';
 import { rejectedAt, upShare } from './life.ts';
 
 /** The activity of one client. */

@@ -1,12 +1,12 @@
 // New keys of IKEv1, for each of which the client waits long; and keys that run out by themselves.
 import { expect, test } from 'vitest';
-import type { ServerValue } from '../agent/src/policy/records.ts';
 import { connectionsOf } from '../agent/src/vpn/connections.ts';
 import type { ViciMessage } from '../agent/src/vpn/vici.ts';
 import { until } from '../agent/test/proxy_world.ts';
 import type { KeyPart } from '../agent/test/vpn_keys.ts';
 import { exits, vpnServer, type Words } from '../agent/test/vpn_scene.ts';
 import { certificatesOf } from '../kit/src/certificate.ts';
+import type { ServerValue } from '../kit/src/node_interface.ts';
 import { ikev2, isOld, rekeyScene, services, speakers } from './rekey_scene.ts';
 import type { Speaker } from './vpn_words.ts';
 

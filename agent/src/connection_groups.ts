@@ -1,34 +1,13 @@
 // The open connections of a node as people look at them: those of one user from one address to one
 // exit by one service are a group, and the largest groups are shown.
 import { setImmediate } from 'node:timers/promises';
+import type {
+  ConnectionFilter,
+  ConnectionGroup,
+  EndOrder,
+  LargestGroups,
+} from '../../kit/src/node_interface.ts';
 import type { OpenConnection } from './engine.ts';
-import type { ConnectionFilter, EndOrder } from './policy/records.ts';
-
-export interface ConnectionGroup {
-  service: string;
-  account: number;
-  user: number;
-  /** The client's address. */
-  address: string;
-  exit_ip: string;
-  /** How the user was identified, each way once. */
-  by: Array<OpenConnection['authority']['by']>;
-  /** The authlist entry that lets some of them in. */
-  entry?: number;
-  connections: number;
-  /** When the oldest of them began, and when any last carried a byte; epoch seconds. */
-  since: number;
-  last_byte_at: number;
-  /** Bytes of these connections from the client and to it, as it counts them. */
-  up: number;
-  down: number;
-}
-
-/** The largest groups, and the sum of the others. */
-export interface LargestGroups {
-  groups: ConnectionGroup[];
-  rest: Pick<ConnectionGroup, 'connections' | 'up' | 'down'> & { groups: number };
-}
 
 export const maxGroups = 1000;
 /** A turn of the event loop looks at this many: others wait for it meanwhile. */

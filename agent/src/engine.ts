@@ -1,6 +1,7 @@
 // The interface of every proxy engine: it decides by the store's policy, and reports the traffic.
 
 import type { Logger } from 'pino';
+import type { EndOrder, Position } from '../../kit/src/node_interface.ts';
 import type { VpnService } from '../../kit/src/vpn_password.ts';
 import type { CertificateEnd } from './certificate.ts';
 import type { Clock } from './clock.ts';
@@ -11,7 +12,6 @@ import type { Authority, Decision, Question, Rules } from './policy/decision.ts'
 import type { DecisionCounts } from './policy/decision_tally.ts';
 import type { LastUsed } from './policy/last_used.ts';
 import type { Listener, PolicySize } from './policy/policy.ts';
-import type { EndOrder, Position } from './policy/records.ts';
 import type { Refusal } from './policy/refusals.ts';
 import type { NameFailure } from './resolver.ts';
 import type { Unstored } from './store/unstored.ts';

@@ -7,14 +7,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createListener, type Server as Listener } from 'node:net';
 import { join } from 'node:path';
 import { createServer, request as httpRequest } from '../../kit/src/node_http.ts';
+import type { Answer, LoginQuestion, Position } from '../../kit/src/node_interface.ts';
 import { systemClock } from './clock.ts';
 import type { ConnectionLogState } from './connection_log/connection_log.ts';
 import type { KnownFault } from './faults.ts';
 import type { ExitHealth } from './health/health.ts';
 import type { VpnReport } from './health/vpn_health.ts';
 import type { LinkStatus } from './link/link.ts';
-import type { Answer } from './link/questions.ts';
-import type { LoginQuestion, Position, QuestionValue } from './policy/records.ts';
+import type { OwnQuestion } from './policy/records.ts';
 
 export interface Status {
   version: string;
@@ -46,7 +46,7 @@ export interface Status {
 /** The questions that a running agent answers. */
 export interface Local {
   status(): Status;
-  explain(question: QuestionValue | LoginQuestion): Promise<Answer>;
+  explain(question: OwnQuestion | LoginQuestion): Promise<Answer>;
 }
 
 const longestPathBytes = 107;
@@ -155,7 +155,7 @@ async function respond(
     const route = `${request.method} ${request.url}`;
     if (route === 'GET /status') send(200, local.status());
     else if (route === 'POST /explain') {
-      send(200, await local.explain((await readJson(request)) as QuestionValue | LoginQuestion));
+      send(200, await local.explain((await readJson(request)) as OwnQuestion | LoginQuestion));
     } else send(404, { message: `There is no ${route}.` });
   } catch (error) {
     send(500, { message: (error as Error).message });
@@ -183,7 +183,7 @@ export async function askStatus(state_dir: string): Promise<Status> {
 /** Errors: one sentence. */
 export async function askExplain(
   state_dir: string,
-  question: QuestionValue | LoginQuestion,
+  question: OwnQuestion | LoginQuestion,
 ): Promise<Answer> {
   return (await askOrSay(state_dir, 'POST', '/explain', question)) as Answer;
 }

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { openLog } from '../../kit/src/log.ts';
+import type { Answer, LoginQuestion, UsageRow } from '../../kit/src/node_interface.ts';
 import type { ListenAddress } from '../../kit/src/settings.ts';
 import { CertificateTrust } from './certificate_trust.ts';
 import { type Clock, systemClock } from './clock.ts';
@@ -23,20 +24,19 @@ import { ExitUseQuestions } from './link/exit_use_questions.ts';
 import { FaultReporter } from './link/fault_reporter.ts';
 import { HoldingsReporter } from './link/holdings_reporter.ts';
 import { Link } from './link/link.ts';
-import { type Answer, answerTo } from './link/questions.ts';
+import { answerTo } from './link/questions.ts';
 import { RefusalReporter } from './link/refusal_reporter.ts';
 import { RejectionReporter } from './link/rejection_reporter.ts';
 import { Watches } from './link/watches.ts';
 import { type Local, type Status, serveLocal } from './local.ts';
 import { type Facts, Metrics, serveMetrics } from './metrics.ts';
-import type { LoginQuestion, QuestionValue } from './policy/records.ts';
+import type { OwnQuestion } from './policy/records.ts';
 import { RenewedCertificate } from './renewed_certificate.ts';
 import { findSquidUser } from './squid/agent/unix_user.ts';
 import { rulesOf, startEngine } from './start_engine.ts';
 import { newestGeneration } from './store/generations.ts';
 import { Store } from './store/store.ts';
 import { Journal } from './usage/journal.ts';
-import type { UsageRow } from './usage/journal_state.ts';
 import { LastUsedReporter } from './usage/last_used_reporter.ts';
 import { Limits } from './usage/limits.ts';
 import { Meter } from './usage/meter.ts';
@@ -411,7 +411,7 @@ class Agent implements Running {
     return this.#faults.update(faults, this.#clock.now());
   }
 
-  async explain(question: QuestionValue | LoginQuestion): Promise<Answer> {
+  async explain(question: OwnQuestion | LoginQuestion): Promise<Answer> {
     if (!this.#engine) throw new Error('The agent is starting.');
     return answerTo(question, this.#engine);
   }

@@ -5,13 +5,13 @@ import type { AddressInfo } from 'node:net';
 import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
 import { addressText, listenFault } from '../../kit/src/listening.ts';
 import { metricsListener } from '../../kit/src/metrics_listener.ts';
+import type { Position } from '../../kit/src/node_interface.ts';
 import type { ListenAddress } from '../../kit/src/settings.ts';
 import type { EngineCounts } from './engine.ts';
 import type { Status } from './local.ts';
 import { authorities, bucketSeconds, type DecisionCounts } from './policy/decision_tally.ts';
 import { allReasons } from './policy/denials.ts';
 import type { Listener } from './policy/policy.ts';
-import type { Position } from './policy/records.ts';
 
 /** The state of the agent, as the metrics show it. */
 export interface Facts {

@@ -1,34 +1,26 @@
 // Counts the connections and the source addresses of users who have limits on them. Other parts of
 // the node, and other nodes, hold some as well: what they hold is heard every few seconds.
 import { clientNetworks } from '../../kit/src/client_networks.ts';
+import type {
+  HeldElsewhere,
+  Holding as Reported,
+  UserLimits,
+} from '../../kit/src/node_interface.ts';
 import type { Authority } from './policy/decision.ts';
 import type { Reason } from './policy/denials.ts';
 import type { Policy } from './policy/policy.ts';
-import type { UserLimits } from './policy/records.ts';
 
 type Owner = Exclude<Authority, { by: 'probe' }>;
 
-/** The connections and addresses of one user, here or on the whole node. */
-export interface Holding {
-  account: number;
-  user: number;
-  connections: number;
-  /** Addresses that were used lately, in IPv6 as /64; the first came first. */
-  networks: string[];
+/** Those of one user, here or on the whole node. */
+export interface Holding extends Reported {
   /** A connection was refused lately because of others elsewhere. */
   was_refused?: true;
 }
 
-/** The connections and addresses of one user elsewhere. */
-export interface Elsewhere {
-  account: number;
-  user: number;
-  connections: number;
-  /** Those at places that had some before this one did. They stay if all are too many. */
-  ahead: number;
-  /** The addresses of all places in the order in which they came, this one's among them. */
-  networks: string[];
-  /** Those of parts of this node that come after this one. */
+/** Those of one user elsewhere: on other nodes, and in other parts of this one. */
+export interface Elsewhere extends HeldElsewhere {
+  /** The addresses of parts of this node that come after this one. */
   networks_behind?: string[];
 }
 

@@ -15,9 +15,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import type { UseQuestion } from '../../kit/src/node_interface.ts';
 import { tries } from '../../test/effort.ts';
 import { ConnectionLog } from '../src/connection_log/connection_log.ts';
-import type { UseQuestion } from '../src/connection_log/find_uses.ts';
 import { type EndedUse, EndedUses, type ExitUse, type OpenUse } from '../src/exit_use.ts';
 import { messagesOf } from './proxy_world.ts';
 

@@ -4,6 +4,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseNetworks } from '../../kit/src/address.ts';
+import type { ServerValue } from '../../kit/src/node_interface.ts';
 import { effort, tries } from '../../test/effort.ts';
 import { decide, explainDecision } from '../src/policy/decide.ts';
 import type { Decision, Rules } from '../src/policy/decision.ts';
@@ -11,7 +12,6 @@ import { allReasons, sentenceOf, statusOf } from '../src/policy/denials.ts';
 import { mayReach } from '../src/policy/destination.ts';
 import { readCredentials } from '../src/policy/identify.ts';
 import { Policy } from '../src/policy/policy.ts';
-import type { ServerValue } from '../src/policy/records.ts';
 import {
   hear,
   history,

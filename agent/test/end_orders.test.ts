@@ -2,11 +2,11 @@
 // and nothing that begins later.
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { EndOrder } from '../../kit/src/node_interface.ts';
 import { Random } from '../../server/test/random.ts';
 import { tries } from '../../test/effort.ts';
 import { ControlError } from '../src/control_error.ts';
 import { EndOrders } from '../src/link/end_orders.ts';
-import type { EndOrder } from '../src/policy/records.ts';
 
 const log = pino({ level: 'silent' });
 const lives = tries(3000);

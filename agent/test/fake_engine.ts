@@ -1,6 +1,7 @@
 // An engine without a proxy: it follows the policy on disk as real ones do, and decides the
 // requests of a test.
 
+import type { EndOrder, Position } from '../../kit/src/node_interface.ts';
 import { isWanted } from '../src/connection_groups.ts';
 import type {
   Engine,
@@ -19,7 +20,7 @@ import type { Decision, ProxyRequest, Question, Rules } from '../src/policy/deci
 import { DecisionTally } from '../src/policy/decision_tally.ts';
 import { type LastUsed, LastUsedTimes } from '../src/policy/last_used.ts';
 import type { Listener } from '../src/policy/policy.ts';
-import type { EndOrder, NodeRecord, Position } from '../src/policy/records.ts';
+import type { NodeRecord } from '../src/policy/records.ts';
 import { type Refusal, Refusals } from '../src/policy/refusals.ts';
 import { Replica } from '../src/store/replica.ts';
 import type { Elsewhere, Holding } from '../src/user_counts.ts';

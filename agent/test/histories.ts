@@ -2,11 +2,12 @@
 // collides.
 import fc from 'fast-check';
 import { parseNetworks } from '../../kit/src/address.ts';
+import type { ServerValue, UserLimits } from '../../kit/src/node_interface.ts';
 import { newSeed } from '../../test/seed.ts';
 import { probeUser } from '../src/policy/decide.ts';
 import type { ProxyRequest, Rules } from '../src/policy/decision.ts';
 import { Policy } from '../src/policy/policy.ts';
-import type { NodeRecord, ServerValue, UserLimits } from '../src/policy/records.ts';
+import type { NodeRecord } from '../src/policy/records.ts';
 import { createSigningKey, signToken } from './node_records.ts';
 import { type Issued, Oracle, type World } from './oracle.ts';
 

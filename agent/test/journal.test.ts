@@ -16,10 +16,11 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
+import type { UsageBatch, UsageRow } from '../../kit/src/node_interface.ts';
 import { tries } from '../../test/effort.ts';
 import { testFolder } from '../../test/test_folder.ts';
 import { Journal } from '../src/usage/journal.ts';
-import type { Batch, Tick, UsageRow } from '../src/usage/journal_state.ts';
+import type { Tick } from '../src/usage/journal_state.ts';
 
 const log = pino({ level: 'silent' });
 const noon = 1_800_014_400;
@@ -78,7 +79,7 @@ class ControlPlane {
   has({ boot, seq }: { boot: string; seq: number }): boolean {
     return this.#contents.has(`${boot} ${seq}`);
   }
-  take(batch: Batch): void {
+  take(batch: UsageBatch): void {
     const name = `${batch.boot} ${batch.seq}`;
     const content = JSON.stringify(batch.rows);
     // One name for two contents would lose one of them.
@@ -286,7 +287,7 @@ describe('a journal', () => {
   test('splits what is more than the control plane takes in one row, and loses no byte', async () => {
     const journal = await open(newPath());
     await journal.append(tickOf([{ ...rowOf(1, 0), up: Number.MAX_SAFE_INTEGER }]));
-    const { rows } = (await journal.next()) as Batch;
+    const { rows } = (await journal.next()) as UsageBatch;
     expect(rows).toHaveLength(8);
     expect(Math.max(...rows.map(({ up }) => up))).toBe(2 ** 50);
     expect(rows.reduce((sum, { up }) => sum + up, 0)).toBe(Number.MAX_SAFE_INTEGER);

@@ -6,12 +6,12 @@ import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
+import type { UsageBatch } from '../../kit/src/node_interface.ts';
 import { tries } from '../../test/effort.ts';
 import { testFolder } from '../../test/test_folder.ts';
 import type { Clock } from '../src/clock.ts';
 import type { Poll } from '../src/engine.ts';
 import { Journal } from '../src/usage/journal.ts';
-import type { Batch } from '../src/usage/journal_state.ts';
 import { type BytesLeft, Limits } from '../src/usage/limits.ts';
 import { Meter } from '../src/usage/meter.ts';
 import { Sender, type UsageAnswer } from '../src/usage/sender.ts';
@@ -76,7 +76,7 @@ class Control {
   constructor(limit: number) {
     this.limit = limit;
   }
-  async answer({ rows }: Batch, clock: Clock): Promise<UsageAnswer> {
+  async answer({ rows }: UsageBatch, clock: Clock): Promise<UsageAnswer> {
     if (this.isAway) throw new Error('it is away');
     for (const { up, down } of rows) this.used += up + down;
     const left_bytes = Math.max(0, this.limit - this.used);

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { ConnectionQuestion } from '../../kit/src/node_interface.ts';
 import { type Clock, systemClock } from '../src/clock.ts';
 import { HttpControl } from '../src/link/control.ts';
 import { Link } from '../src/link/link.ts';
@@ -599,7 +600,11 @@ describe('a question', () => {
     const { control, dir, follow, engine } = await scene();
     await follow();
     const token = 'ewt_canary';
-    control.change({ kind: 'explain', id: 1, value: { ...value, user: 'alice', token } });
+    control.change({
+      kind: 'explain',
+      id: 1,
+      value: { ...value, user: 'alice', token } as ConnectionQuestion,
+    });
     await control.until(() => control.answers.length === 1);
     expect(control.answers[0]?.answer).toEqual({
       verdict: 'challenge',

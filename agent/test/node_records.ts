@@ -1,9 +1,10 @@
 // Records, certificates and tokens of a node under test; apart from the worlds that need a test
 // runner.
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import type { PublicKey } from '../../kit/src/node_interface.ts';
 import { issueCertificate, type KeyPair } from '../../server/test/certificate.ts';
 import { systemClock } from '../src/clock.ts';
-import type { NodeRecord, PublicKey } from '../src/policy/records.ts';
+import type { NodeRecord } from '../src/policy/records.ts';
 
 export const now = () => systemClock.now();
 export const hour = 3600;

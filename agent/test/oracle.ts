@@ -1,8 +1,9 @@
 // Evaluates requests as docs/node.md says, the slow and plain way: keeps every record that came and
 // searches the pile.
+import type { PublicKey, ServerValue } from '../../kit/src/node_interface.ts';
 import type { Allowed, Credentials, ProxyRequest, Rules } from '../src/policy/decision.ts';
 import type { Reason } from '../src/policy/denials.ts';
-import type { NodeRecord, PublicKey, ServerValue } from '../src/policy/records.ts';
+import type { NodeRecord } from '../src/policy/records.ts';
 import { isOnTheInternet, numberOf } from './special_networks.ts';
 
 /** A token that the control plane issued, and by which key. */

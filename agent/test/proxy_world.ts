@@ -14,10 +14,11 @@ import { connect as connectTls } from 'node:tls';
 import ipaddr from 'ipaddr.js';
 import { vi } from 'vitest';
 import { parseNetworks } from '../../kit/src/address.ts';
+import type { ServerValue } from '../../kit/src/node_interface.ts';
 import type { Engine, Finished, Traffic } from '../src/engine.ts';
 import type { Fault } from '../src/faults.ts';
 import type { Rules } from '../src/policy/decision.ts';
-import type { NodeRecord, ServerValue } from '../src/policy/records.ts';
+import type { NodeRecord } from '../src/policy/records.ts';
 import {
   contractRecord,
   createCertificate,

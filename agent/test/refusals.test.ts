@@ -165,7 +165,7 @@ describe('the report', () => {
           seqs.push(seq);
           const error = errors.shift();
           if (error) throw error;
-          reports.push(refusals);
+          reports.push(refusals as Refusal[]);
         },
       },
       clock: systemClock,

@@ -2,7 +2,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { vi } from 'vitest';
-import type { NodeRecord, Position } from '../src/policy/records.ts';
+import type { Position } from '../../kit/src/node_interface.ts';
+import type { NodeRecord } from '../src/policy/records.ts';
 
 /** A response in place of the usual one. */
 export interface Rejection {

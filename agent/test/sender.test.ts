@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
+import type { UsageBatch, UsageRow } from '../../kit/src/node_interface.ts';
 import { keptLog, startTestApp } from '../../server/test/harness.ts';
 import { testFolder } from '../../test/test_folder.ts';
 import type { Clock } from '../src/clock.ts';
 import { ControlError } from '../src/control_error.ts';
 import { Journal } from '../src/usage/journal.ts';
-import type { Batch, UsageRow } from '../src/usage/journal_state.ts';
 import { Sender, type UsageAnswer } from '../src/usage/sender.ts';
 
 const noon = 1_800_014_400;
@@ -37,9 +37,9 @@ const answerOf = (left_out: number[] = []) => ({
 
 /** Gives the scripted answers, in turn, then counts everything. */
 class ScriptedControl {
-  readonly sent: Batch[] = [];
+  readonly sent: UsageBatch[] = [];
   readonly script: Array<Error | UsageAnswer> = [];
-  async reportUsage(batch: Batch): Promise<UsageAnswer> {
+  async reportUsage(batch: UsageBatch): Promise<UsageAnswer> {
     this.sent.push(batch);
     const answer = this.script.shift() ?? answerOf();
     if (answer instanceof Error) throw answer;
@@ -153,7 +153,7 @@ test('numbers rise in a journal, also past what was too old and over a restart',
     await add([rowOf(1, 10, at)]);
     if (at < noon) control.script.push(tooOld());
     await newSender().send();
-    const { boot, seq } = control.sent.at(-1) as Batch;
+    const { boot, seq } = control.sent.at(-1) as UsageBatch;
     numbers.push([boot, seq]);
     await journal.close();
   }
@@ -278,7 +278,7 @@ test('a batch that is held is as done, and reported; one that finds no room is k
   const held = async () => (await t.operator.get('/held_usage')).body as Array<{ id: number }>;
   let refused = 0;
   const real = {
-    async reportUsage(batch: Batch) {
+    async reportUsage(batch: UsageBatch) {
       const response = await node.send('POST', '/usage', batch);
       const body = (await response.json()) as UsageAnswer & { message: string; code?: string };
       if (response.status === 200) return body;
@@ -317,7 +317,7 @@ test('the control plane itself: old rows are refused as the sender expects, the 
   const { id } = acme.account;
   let lost = 1;
   const real = {
-    async reportUsage(batch: Batch) {
+    async reportUsage(batch: UsageBatch) {
       const response = await node.send('POST', '/usage', batch);
       const body = (await response.json()) as { message: string; code?: string; field?: string };
       if (response.status !== 200) {

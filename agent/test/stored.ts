@@ -3,8 +3,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Position } from '../../kit/src/node_interface.ts';
 import { Policy } from '../src/policy/policy.ts';
-import type { NodeRecord, Position } from '../src/policy/records.ts';
+import type { NodeRecord } from '../src/policy/records.ts';
 import { Replica } from '../src/store/replica.ts';
 
 export const epoch = '618e5642-1011-4b80-a662-5093b4533f07';

@@ -3,9 +3,9 @@
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { UsageRow } from '../../kit/src/node_interface.ts';
 import { tries } from '../../test/effort.ts';
 import { newSeed } from '../../test/seed.ts';
-import type { UsageRow } from '../src/usage/journal_state.ts';
 import { contractRecord, until, userRecord } from './proxy_world.ts';
 import { type Login, passwordOf, vpnRecords } from './vpn_scene.ts';
 import { VpnWorld } from './vpn_world.ts';

@@ -1,9 +1,9 @@
 // The counts of users with limits: at the door, over the window, with what is held elsewhere, and
 // which connections end when all together are too many.
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { UserLimits } from '../../kit/src/node_interface.ts';
 import type { Authority } from '../src/policy/decision.ts';
 import { Policy } from '../src/policy/policy.ts';
-import type { UserLimits } from '../src/policy/records.ts';
 import { type Elsewhere, sumOfHoldings, UserCounts, withOthers } from '../src/user_counts.ts';
 import { contractRecord, userRecord } from './node_records.ts';
 

@@ -1,7 +1,8 @@
 // The node of the tests of the VPN: its addresses, records and passwords, and what is beyond it.
 
+import type { ServerValue } from '../../kit/src/node_interface.ts';
 import { vpnPassword, vpnServices } from '../../kit/src/vpn_password.ts';
-import type { NodeRecord, ServerValue } from '../src/policy/records.ts';
+import type { NodeRecord } from '../src/policy/records.ts';
 import { contractRecord, userRecord } from './node_records.ts';
 
 export const exits = ['203.0.113.1', '203.0.113.2'] as const;

@@ -1,10 +1,10 @@
 // Limits of a user on connections and source addresses at once, as they count and end tunnels.
 import { beforeEach, expect, test } from 'vitest';
 import { parseNetworks } from '../../kit/src/address.ts';
+import type { UserLimits } from '../../kit/src/node_interface.ts';
 import type { Engine } from '../src/engine.ts';
 import type { Allowed } from '../src/policy/decision.ts';
 import { Policy } from '../src/policy/policy.ts';
-import type { UserLimits } from '../src/policy/records.ts';
 import { type Elsewhere, type Holding, UserCounts } from '../src/user_counts.ts';
 import { EngineWithVpn } from '../src/vpn/engine_with_vpn.ts';
 import { rangeOf } from '../src/vpn/pool.ts';

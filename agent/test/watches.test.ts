@@ -3,11 +3,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { LargestGroups } from '../src/connection_groups.ts';
+import type { LargestGroups, WatchValue } from '../../kit/src/node_interface.ts';
 import { ControlError } from '../src/control_error.ts';
 import type { OpenConnection } from '../src/engine.ts';
 import { Watches } from '../src/link/watches.ts';
-import type { WatchValue } from '../src/policy/records.ts';
 
 const connection: OpenConnection = {
   authority: { by: 'authlist', account: 1, user: 1, entry: 1, ip: '192.0.2.1' },

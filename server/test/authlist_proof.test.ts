@@ -2,10 +2,10 @@
 // the setting makes of it.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sweepProofs } from '../src/authlist/authlist.ts';
-import type { NodeRecord } from '../src/nodes/records.ts';
 import { Callers } from '../src/observed/callers.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
+import type { NodeRecord } from './node.ts';
 
 const list = '/contract/ip-authlist';
 const from = (ip: string) => ({ 'x-forwarded-for': ip });

@@ -3,9 +3,16 @@
 import type { Transaction } from '../src/db/database.ts';
 import type { Running } from '../src/main.ts';
 import { createInvite } from '../src/nodes/nodes.ts';
-import type { NodeRecord } from '../src/nodes/records.ts';
 import { requireServer } from '../src/servers/servers.ts';
 import { until } from './waiting.ts';
+
+/** A record as it was received. */
+export interface NodeRecord {
+  kind: string;
+  account?: number;
+  id?: number;
+  value: unknown;
+}
 
 export interface StreamEvent {
   id: string;

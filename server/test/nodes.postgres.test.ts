@@ -11,13 +11,12 @@ import {
   setContractServer,
 } from '../src/contract_servers/contract_servers.ts';
 import { createInvite, revokeNode } from '../src/nodes/nodes.ts';
-import type { NodeRecord } from '../src/nodes/records.ts';
 import { changeServer, listServers, requireServer } from '../src/servers/servers.ts';
 import { changeUser, raiseTokenVersion, requireUserNamed } from '../src/users/users.ts';
 import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
 import type { TestApp } from './harness.ts';
-import { type StreamEvent, TestNode } from './node.ts';
+import { type NodeRecord, type StreamEvent, TestNode } from './node.ts';
 
 const day = 86_400;
 

@@ -65,7 +65,9 @@ eachApp((t) => {
     });
 
     test('goes ahead of long changes, as all does that takes something away', () => {
-      expect(mayRevoke([{ kind: 'server', value: { drained_nodes: [1] } }])).toBe(true);
+      const lists = { services: [], port_schemes: [], exit_ips: [], drained_nodes: [1] };
+      const server = { name: 'fra1', hostname: 'fra1.example', ...lists };
+      expect(mayRevoke([{ kind: 'server', value: server }])).toBe(true);
       expect(mayRevoke([{ kind: 'keys', value: [] }])).toBe(true);
     });
 

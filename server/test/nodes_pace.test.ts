@@ -1,17 +1,18 @@
 // The pace of the streams: each node at the pace at which it reads, whatever it missed, and nothing
 // is lost by a fault.
 import { expect, it, vi } from 'vitest';
+import type { SentRecord } from '../../kit/src/node_interface.ts';
 import { createEntry, removeEntry } from '../src/authlist/authlist.ts';
 import { type LoggedChange, networkPosition } from '../src/changes/changes.ts';
 import type { Database } from '../src/db/database.ts';
 import { Feed } from '../src/nodes/feed.ts';
 import { NodeStream } from '../src/nodes/node_stream.ts';
-import type { NodeRecord } from '../src/nodes/records.ts';
 import * as store from '../src/nodes/store.ts';
 import { requireServer } from '../src/servers/servers.ts';
 import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
 import { logChanges } from './logged_changes.ts';
+import type { NodeRecord } from './node.ts';
 import { unreadAnswer } from './unread_answer.ts';
 
 const megabyte = 1024 * 1024;
@@ -329,7 +330,7 @@ eachApp((t) => {
 
 it('a stream of which a megabyte is unread when a position is sent is cut; with less it goes on', async () => {
   const position = { epoch: 'e', revision: 1 };
-  const records = (length: number): NodeRecord[] => [
+  const records = (length: number): SentRecord[] => [
     { kind: 'user', account: 1, id: 1, value: 'x'.repeat(length) as never },
   ];
   const [slow, slower] = await Promise.all([unreadAnswer(), unreadAnswer()]);

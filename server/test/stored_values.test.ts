@@ -2,11 +2,10 @@
 // and they can be removed.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { recordChange } from '../src/changes/changes.ts';
-import type { NodeRecord } from '../src/nodes/records.ts';
 import { requireServer, serverChanged } from '../src/servers/servers.ts';
 import { eachDatabase } from './databases.ts';
 import { keptLog, startTestApp, type TestApp } from './harness.ts';
-import type { TestNode } from './node.ts';
+import type { NodeRecord, TestNode } from './node.ts';
 import { until } from './waiting.ts';
 
 /** The part of a server's record that the test reads. */

@@ -3,12 +3,14 @@
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import type { LargestGroups } from '../../agent/src/connection_groups.ts';
 import type { OpenConnection } from '../../agent/src/engine.ts';
-import type { HoldingsReport } from '../../agent/src/link/holdings_reporter.ts';
-import type { Position } from '../../agent/src/policy/records.ts';
-import type { Batch } from '../../agent/src/usage/journal_state.ts';
 import type { Elsewhere } from '../../agent/src/user_counts.ts';
+import type {
+  HoldingsReport,
+  LargestGroups,
+  Position,
+  UsageBatch,
+} from '../../kit/src/node_interface.ts';
 import type { Clock } from '../../server/src/clock.ts';
 import { type Config, readConfig } from '../../server/src/config.ts';
 import type { Context } from '../../server/src/context.ts';
@@ -125,7 +127,7 @@ export async function begin(dir: string, clock: Clock): Promise<Beginning> {
 /** A batch that the database has counted. */
 export interface Counted {
   server_id: number;
-  rows: Batch['rows'];
+  rows: UsageBatch['rows'];
   /** Bytes that were left out. */
   left_out: number;
 }
@@ -297,7 +299,7 @@ export class Center implements Door {
     await this.write((tx) => acknowledge(tx, node.id, epoch, revision));
   }
 
-  async reportUsage(token: string, batch: Batch) {
+  async reportUsage(token: string, batch: UsageBatch) {
     const node = await authenticateNode(this.db, this.#ctx.secrets, token);
     const outcome = await this.write((tx) =>
       reportUsage(tx, node.id, batch, this.#ctx.config.node_max_bytes_per_second),
@@ -418,7 +420,11 @@ export class Center implements Door {
     return { shown, expected, answers: answers.filter(({ name }) => expected.includes(name)) };
   }
 
-  #noteCounted(node: { id: number; server_id: number }, batch: Batch, left_out: number[]): void {
+  #noteCounted(
+    node: { id: number; server_id: number },
+    batch: UsageBatch,
+    left_out: number[],
+  ): void {
     const isLeftOut = new Set(left_out);
     if (left_out.length > 0) this.#trace.note('left-out', `${node.id} ${left_out.length}`);
     const bytes = batch.rows

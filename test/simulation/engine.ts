@@ -7,7 +7,6 @@ import { decide } from '../../agent/src/policy/decide.ts';
 import type { Decision, ProxyRequest, Rules } from '../../agent/src/policy/decision.ts';
 import type { Reason } from '../../agent/src/policy/denials.ts';
 import { decideLogin } from '../../agent/src/policy/logins.ts';
-import type { EndOrder, Position } from '../../agent/src/policy/records.ts';
 import { Sessions } from '../../agent/src/policy/sessions.ts';
 import { Replica } from '../../agent/src/store/replica.ts';
 import {
@@ -18,6 +17,7 @@ import {
   withOthers,
 } from '../../agent/src/user_counts.ts';
 import type { Attempt } from '../../agent/test/oracle.ts';
+import type { EndOrder, Position } from '../../kit/src/node_interface.ts';
 import type { Random } from '../../server/test/random.ts';
 import type { Owner, Scheduler, Trace } from './scheduler.ts';
 import { type Conduct, SimulatedVpn } from './vpn.ts';

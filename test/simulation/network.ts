@@ -1,15 +1,18 @@
 // The simulated network between one machine and the control plane: it delays, loses and breaks off.
 import { EventEmitter } from 'node:events';
-import type { LargestGroups } from '../../agent/src/connection_groups.ts';
 import { ControlError } from '../../agent/src/control_error.ts';
 import type { OpenConnection } from '../../agent/src/engine.ts';
 import type { ControlPlane, StreamEvent } from '../../agent/src/link/control.ts';
 import { EventReader, type ServerEvent } from '../../agent/src/link/events.ts';
-import type { HoldingsReport } from '../../agent/src/link/holdings_reporter.ts';
-import type { NodeRecord, Position } from '../../agent/src/policy/records.ts';
-import type { Batch } from '../../agent/src/usage/journal_state.ts';
+import type { NodeRecord } from '../../agent/src/policy/records.ts';
 import type { UsageAnswer } from '../../agent/src/usage/sender.ts';
 import type { Elsewhere } from '../../agent/src/user_counts.ts';
+import type {
+  HoldingsReport,
+  LargestGroups,
+  Position,
+  UsageBatch,
+} from '../../kit/src/node_interface.ts';
 import { ApiError } from '../../server/src/errors.ts';
 import type { Random } from '../../server/test/random.ts';
 import type { Owner, Scheduler, Trace } from './scheduler.ts';
@@ -20,7 +23,7 @@ export interface Door {
   snapshot(token: string, response: Response): Promise<void>;
   changes(token: string, after: Position, response: Response): Promise<void>;
   acknowledge(token: string, position: Position): Promise<void>;
-  reportUsage(token: string, batch: Batch): Promise<UsageAnswer>;
+  reportUsage(token: string, batch: UsageBatch): Promise<UsageAnswer>;
   reportConnections(
     token: string,
     watch: number,
@@ -364,7 +367,7 @@ export class Wire implements ControlPlane {
     return this.#ask(`ack ${position.revision}`, () => door.acknowledge(token, position));
   }
 
-  reportUsage(batch: Batch): Promise<UsageAnswer> {
+  reportUsage(batch: UsageBatch): Promise<UsageAnswer> {
     const { door, token } = this.#options;
     return this.#ask(`usage ${batch.seq}`, () => door.reportUsage(token, batch));
   }

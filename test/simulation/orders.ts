@@ -1,7 +1,7 @@
 // People who order ends of connections: each node ends them once, and only by an order that it took
 // while that lived; and what it says to have carried out, it did.
 import { isDeepStrictEqual } from 'node:util';
-import type { EndOrder } from '../../agent/src/policy/records.ts';
+import type { EndOrder } from '../../kit/src/node_interface.ts';
 import { ApiError } from '../../server/src/errors.ts';
 import type { Random } from '../../server/test/random.ts';
 import type { Center, EndFilter } from './center.ts';

@@ -4,7 +4,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Decision, ProxyRequest, Rules } from '../../agent/src/policy/decision.ts';
 import type { Reason } from '../../agent/src/policy/denials.ts';
-import type { EndOrder } from '../../agent/src/policy/records.ts';
+import type { EndOrder } from '../../kit/src/node_interface.ts';
 import { requireAccountNamed } from '../../server/src/accounts/accounts.ts';
 import { ApiError } from '../../server/src/errors.ts';
 import { createProxyToken, requireUserNamed } from '../../server/src/users/users.ts';

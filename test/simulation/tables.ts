@@ -1,12 +1,8 @@
 // The control plane's tables, read the plain way and at one moment: the records that each server is
 // to get.
 import { DatabaseSync } from 'node:sqlite';
-import type {
-  NodeRecord,
-  Position,
-  ServerValue,
-  UserLimits,
-} from '../../agent/src/policy/records.ts';
+import type { NodeRecord } from '../../agent/src/policy/records.ts';
+import type { Position, ServerValue, UserLimits } from '../../kit/src/node_interface.ts';
 import type { Secrets } from '../../server/src/keys/secrets.ts';
 
 type Numbers<K extends string> = Record<K, number>;

@@ -2,8 +2,9 @@
 // by them.
 import type { Decision, Rules } from '../../agent/src/policy/decision.ts';
 import type { Policy } from '../../agent/src/policy/policy.ts';
-import type { NodeRecord, Position } from '../../agent/src/policy/records.ts';
+import type { NodeRecord } from '../../agent/src/policy/records.ts';
 import { type Issued, Oracle, type World } from '../../agent/test/oracle.ts';
+import type { Position } from '../../kit/src/node_interface.ts';
 import { type Asked, isLogin } from './engine.ts';
 import type { Cleared, Tables } from './tables.ts';
 

@@ -12,7 +12,6 @@ import type { OpenConnection } from '../../agent/src/engine.ts';
 import type { Fault } from '../../agent/src/faults.ts';
 import type { VpnReport } from '../../agent/src/health/vpn_health.ts';
 import type { NodeRecord } from '../../agent/src/policy/records.ts';
-import type { UsageRow } from '../../agent/src/usage/journal_state.ts';
 import { readIfThere } from '../../agent/src/vpn/daemon.ts';
 import { Vici } from '../../agent/src/vpn/vici.ts';
 import { forgedPort, type Packet } from '../../agent/test/forged_packets.ts';
@@ -42,6 +41,7 @@ import {
   type Words,
 } from '../../agent/test/vpn_scene.ts';
 import { VpnWorld } from '../../agent/test/vpn_world.ts';
+import type { UsageRow } from '../../kit/src/node_interface.ts';
 import { builtIn } from '../vpn_words.ts';
 
 // The node that it starts has most of these modules, too.

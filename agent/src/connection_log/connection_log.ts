@@ -11,6 +11,7 @@ import {
   removeUnfinishedIn,
   renameDurably,
 } from '../../../kit/src/durable.ts';
+import type { UseQuestion } from '../../../kit/src/node_interface.ts';
 import { SerialQueue } from '../../../kit/src/serial_queue.ts';
 import type { Clock } from '../clock.ts';
 import type { ConnectionLogSettings } from '../config.ts';
@@ -37,7 +38,7 @@ import {
   removeDay,
 } from './day_files.ts';
 import { ErasedPeople } from './erased_people.ts';
-import { type FoundUses, findUses, type UseQuestion } from './find_uses.ts';
+import { type FoundUses, findUses } from './find_uses.ts';
 
 export const connectionLogFolder = (state_dir: string) => join(state_dir, 'connections');
 

@@ -1,11 +1,8 @@
 // Searches the connection log: who used an exit around a time?
 
+import type { UseQuestion } from '../../../kit/src/node_interface.ts';
 import { decodeEntry, type ExitUse, type OpenUse, personOf } from '../exit_use.ts';
-import type { ExitUseValue } from '../policy/records.ts';
 import { dayOf, daySeconds, listDays, readDay } from './day_files.ts';
-
-/** `port`: at the exit. `destination`: its host or address, and its port. */
-export type UseQuestion = ExitUseValue;
 
 export interface FoundUse extends ExitUse {
   /** Epoch seconds; undefined: it is still open. */

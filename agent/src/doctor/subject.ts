@@ -1,11 +1,11 @@
 // The machine that the doctor checks.
 import type { Check } from '../../../kit/src/doctor/check.ts';
+import type { ServerValue } from '../../../kit/src/node_interface.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Identity } from '../identity.ts';
 import type { Status } from '../local.ts';
 import type { Listener } from '../policy/policy.ts';
-import type { ServerValue } from '../policy/records.ts';
 
 /** The machine, and the node on it if it has joined. */
 export interface Subject {

@@ -3,9 +3,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fault, type Outcome, ok } from '../../../kit/src/doctor/check.ts';
+import type { ServerValue } from '../../../kit/src/node_interface.ts';
 import type { VpnService } from '../../../kit/src/vpn_password.ts';
 import { Certificate } from '../certificate.ts';
-import type { ServerValue } from '../policy/records.ts';
 import { outputOf } from '../required_programs.ts';
 import { servedServices } from '../vpn/connections.ts';
 import {

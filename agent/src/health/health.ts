@@ -2,6 +2,7 @@
 // VPN's checks.
 import type { Logger } from 'pino';
 import { canonicalAddress } from '../../../kit/src/address.ts';
+import type { ExitCheck } from '../../../kit/src/node_interface.ts';
 import type { Clock } from '../clock.ts';
 import type { ControlError } from '../control_error.ts';
 import type { Fault } from '../faults.ts';
@@ -55,9 +56,6 @@ const timeoutSeconds = 10;
 const patienceSeconds = 3;
 const mostAtOnce = 4;
 const reportSeconds = 300;
-
-/** The outcome of a check on request: the address that the echo saw, or why there was none. */
-export type ExitCheck = { address: string; milliseconds: number } | { fault: string };
 
 /** The outcome of a check, and the reason if it failed. */
 interface Checked {

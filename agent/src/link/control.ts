@@ -1,14 +1,20 @@
 // The control plane, as the agent sees it (docs/node.md), and the HTTP client that speaks to a real
 // one.
 import type { Agent as HttpAgent, IncomingMessage } from 'node:http';
-import type { LargestGroups } from '../connection_groups.ts';
+import type {
+  Answer,
+  HoldingsReport,
+  LargestGroups,
+  Position,
+  RefusalReport,
+  UsageBatch,
+} from '../../../kit/src/node_interface.ts';
 import { ControlError } from '../control_error.ts';
 import type { KnownFault } from '../faults.ts';
 import type { ControlTime } from '../health/control_time.ts';
 import type { HealthReport } from '../health/health.ts';
 import type { LastUsed } from '../policy/last_used.ts';
-import type { NodeRecord, Position } from '../policy/records.ts';
-import type { Batch } from '../usage/journal_state.ts';
+import type { NodeRecord } from '../policy/records.ts';
 import type { LastUsedReports } from '../usage/last_used_reporter.ts';
 import type { UsageAnswer } from '../usage/sender.ts';
 import type { Elsewhere } from '../user_counts.ts';
@@ -16,10 +22,9 @@ import type { OrderReports } from './end_orders.ts';
 import { EventReader, EventTooLong, type ServerEvent } from './events.ts';
 import type { ExitUseAnswer, ExitUseReports } from './exit_use_questions.ts';
 import type { FaultReports } from './fault_reporter.ts';
-import type { HoldingReports, HoldingsReport } from './holdings_reporter.ts';
+import type { HoldingReports } from './holdings_reporter.ts';
 import { IdleTimeout, newAgent, notOurs, piecesOf, readJson, send } from './http.ts';
-import type { Answer } from './questions.ts';
-import type { RefusalReport, RefusalReports } from './refusal_reporter.ts';
+import type { RefusalReports } from './refusal_reporter.ts';
 import type { RejectionReports, Rejections } from './rejection_reporter.ts';
 import type { ConnectionReports } from './watches.ts';
 
@@ -40,7 +45,7 @@ export interface ControlPlane {
    */
   changes(after: Position, signal: AbortSignal, acknowledges?: boolean): AsyncIterable<StreamEvent>;
   acknowledge(position: Position): Promise<void>;
-  reportUsage(batch: Batch): Promise<UsageAnswer>;
+  reportUsage(batch: UsageBatch): Promise<UsageAnswer>;
   reportHealth(report: HealthReport): Promise<{ known: number }>;
   /** Answers an operator's question. */
   answer(id: number, answer: Answer): Promise<void>;
@@ -157,7 +162,7 @@ export class HttpControl implements Control {
     };
   }
 
-  async reportUsage(batch: Batch): Promise<UsageAnswer> {
+  async reportUsage(batch: UsageBatch): Promise<UsageAnswer> {
     const response = (await this.#post('/usage', batch)) ?? {};
     const { counted, held, left_out, limits, user_limits } = response as Record<
       keyof UsageAnswer,

@@ -1,11 +1,11 @@
 // Orders to end connections: each is taken at most once by this node, within the moments for which
 // the control plane gives it out, and ends the connections that are open then.
 import type { Logger } from 'pino';
+import type { EndOrder } from '../../../kit/src/node_interface.ts';
 import { SerialQueue } from '../../../kit/src/serial_queue.ts';
 import type { Clock } from '../clock.ts';
 import type { ControlError } from '../control_error.ts';
 import type { Engine } from '../engine.ts';
-import type { EndOrder } from '../policy/records.ts';
 
 /** The part of the control plane that is needed. A rejection is a ControlError. */
 export interface OrderReports {

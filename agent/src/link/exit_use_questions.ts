@@ -1,9 +1,10 @@
 // Questions of operators about uses of exits, and erasures: the connection log answers the ones and
 // carries out the others.
 import type { Logger } from 'pino';
+import type { UseQuestion } from '../../../kit/src/node_interface.ts';
 import type { Clock } from '../clock.ts';
 import type { ConnectionLog } from '../connection_log/connection_log.ts';
-import type { FoundUses, UseQuestion } from '../connection_log/find_uses.ts';
+import type { FoundUses } from '../connection_log/find_uses.ts';
 import type { ControlError } from '../control_error.ts';
 import { personOf } from '../exit_use.ts';
 import { type Fault, faultsOf } from '../faults.ts';

@@ -1,6 +1,7 @@
 // Reports the connections and addresses of users with limits, and passes on what those users hold
 // on other nodes, so that a limit holds across the network.
 import type { Logger } from 'pino';
+import type { HoldingsReport, UserKey } from '../../../kit/src/node_interface.ts';
 import type { Clock } from '../clock.ts';
 import type { ControlError } from '../control_error.ts';
 import type { Engine } from '../engine.ts';
@@ -11,17 +12,6 @@ export interface HoldingReports {
   /** Returns what the same users hold elsewhere. */
   reportHoldings(report: HoldingsReport): Promise<Elsewhere[]>;
 }
-
-export interface HoldingsReport {
-  /** Other users hold nothing here, of those that come after one and up to another, if given. */
-  whole: boolean;
-  after?: UserKey;
-  through?: UserKey;
-  users: Holding[];
-}
-
-/** Users are in the order of these. */
-type UserKey = Pick<Holding, 'account' | 'user'>;
 
 export interface HoldingsReporterOptions {
   engine: Pick<Engine, 'held' | 'share'>;

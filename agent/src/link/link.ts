@@ -2,19 +2,21 @@
 // force.
 import { EventEmitter, once } from 'node:events';
 import type { Logger } from 'pino';
+import type {
+  ConnectionQuestion,
+  EndOrder,
+  LoginQuestion,
+  Position,
+} from '../../../kit/src/node_interface.ts';
 import type { Clock } from '../clock.ts';
 import { ControlError } from '../control_error.ts';
 import type { Engine } from '../engine.ts';
 import type { Fault } from '../faults.ts';
 import {
   BadRecord,
-  type EndOrder,
   isQuestion,
-  type LoginQuestion,
   type NodeRecord,
-  type Position,
   type QuestionKind,
-  type QuestionValue,
   readRecord,
 } from '../policy/records.ts';
 import type { Store } from '../store/store.ts';
@@ -384,7 +386,7 @@ export class Link {
     else void this.#answer(id, value);
   }
 
-  async #answer(id: number, value: QuestionValue | LoginQuestion): Promise<void> {
+  async #answer(id: number, value: ConnectionQuestion | LoginQuestion): Promise<void> {
     try {
       await this.#control.answer(id, await answerTo(value, this.#engine));
     } catch (error) {

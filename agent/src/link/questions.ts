@@ -2,34 +2,14 @@
 // answer.
 
 import { whyConfined } from '../../../kit/src/address.ts';
+import type { Answer, ExitCheck, LoginQuestion } from '../../../kit/src/node_interface.ts';
 import type { Engine, Explanation } from '../engine.ts';
 import { sentenceOfFailure, statusOfFailure } from '../failures.ts';
-import type { ExitCheck } from '../health/health.ts';
 import { explainDecision } from '../policy/decide.ts';
 import type { Authority, ProxyRequest, Question, VpnLogin } from '../policy/decision.ts';
-import type { LoginQuestion, QuestionValue } from '../policy/records.ts';
+import type { OwnQuestion } from '../policy/records.ts';
 
-/** The body of POST /node/answers. */
-export interface Answer {
-  verdict: 'allow' | 'challenge' | 'deny';
-  status: number;
-  reason: string;
-  message: string;
-  /** The record that identified the user, and the custom DNS entry that applies. */
-  rule?: string;
-  /** The account's name; missing for the node's own checks. */
-  account?: string;
-  user?: string;
-  exit_ip?: string;
-  /** The address that a custom DNS entry gives for the destination. */
-  dial?: string;
-  /** The outcome of a request that was sent through the exit. */
-  checked?: ExitCheck;
-  /** The revision that was applied when the node answered. */
-  revision: number;
-}
-
-export function questionOf(value: QuestionValue | LoginQuestion): Question {
+export function questionOf(value: OwnQuestion | LoginQuestion): Question {
   return 'login' in value ? loginOf(value) : requestOf(value);
 }
 
@@ -38,13 +18,13 @@ export function loginOf({ service, login, exit_ip }: LoginQuestion): VpnLogin {
   return { kind: 'login', service, login, exit_ip, proves: () => true };
 }
 
-export function requestOf(value: QuestionValue): ProxyRequest {
+export function requestOf(value: OwnQuestion): ProxyRequest {
   const { from: source, port, method, host, destination_port } = value;
   const request = { source, port, method, host, destination_port };
   return { kind: 'request', ...request, credentials: credentialsOf(value) };
 }
 
-function credentialsOf({ user, token, claims }: QuestionValue): ProxyRequest['credentials'] {
+function credentialsOf({ user, token, claims }: OwnQuestion): ProxyRequest['credentials'] {
   if (claims === null) return null;
   if (claims) return { user: user ?? '', claims };
   if (user === undefined && token === undefined) return undefined;
@@ -61,7 +41,7 @@ export interface Answering extends Pick<Engine, 'explain'> {
  * The engine's decision and, if the question wants it, the outcome of a request through the exit.
  */
 export async function answerTo(
-  question: QuestionValue | LoginQuestion,
+  question: OwnQuestion | LoginQuestion,
   node: Answering,
 ): Promise<Answer> {
   const answer = answerOf(await node.explain(questionOf(question)));
@@ -75,7 +55,7 @@ export async function answerTo(
 /**
  * Nothing is sent on a connection of another account: the duration would reveal something about it.
  */
-function wantsCheck(question: QuestionValue | LoginQuestion, { account, user }: Answer): boolean {
+function wantsCheck(question: OwnQuestion | LoginQuestion, { account, user }: Answer): boolean {
   if ('login' in question) return false;
   const { check_exit = false, check_exit_of: of } = question;
   return check_exit || (of !== undefined && of.account === account && (of.user ?? user) === user);

@@ -2,6 +2,7 @@
 // who ask why, from memory alone.
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import type { RefusalReport } from '../../../kit/src/node_interface.ts';
 import { type Clock, every } from '../clock.ts';
 import { type Refusal, Refusals } from '../policy/refusals.ts';
 import { isRefusedForGood } from '../send_waiting.ts';
@@ -9,14 +10,6 @@ import { isRefusedForGood } from '../send_waiting.ts';
 /** The part of the control plane that is needed. A rejection is a ControlError. */
 export interface RefusalReports {
   reportRefusals(report: RefusalReport): Promise<void>;
-}
-
-export interface RefusalReport {
-  /** One run of the agent. */
-  boot: string;
-  /** The number of the report in that run. */
-  seq: number;
-  refusals: Refusal[];
 }
 
 export interface RefusalReporterOptions {

@@ -1,11 +1,12 @@
 // Watches: while somebody looks at the open connections, the control plane asks for them, and the
 // node repeats its answer every few seconds. A watch that is not renewed ends by itself.
 import type { Logger } from 'pino';
+import type { ConnectionFilter, LargestGroups } from '../../../kit/src/node_interface.ts';
 import type { Clock } from '../clock.ts';
-import { groupConnections, type LargestGroups, largestGroups } from '../connection_groups.ts';
+import { groupConnections, largestGroups } from '../connection_groups.ts';
 import type { ControlError } from '../control_error.ts';
 import type { Engine } from '../engine.ts';
-import type { ConnectionFilter, NodeRecord } from '../policy/records.ts';
+import type { NodeRecord } from '../policy/records.ts';
 
 /** The part of the control plane that is needed. A rejection is a ControlError. */
 export interface ConnectionReports {

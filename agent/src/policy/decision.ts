@@ -1,7 +1,7 @@
 // Decisions as types: the questions to a node, the settings of its operator, and the outcomes.
 import type { Network } from '../../../kit/src/address.ts';
+import type { TokenClaims } from '../../../kit/src/node_interface.ts';
 import type { Reason } from './denials.ts';
-import type { TokenClaims } from './records.ts';
 
 /** A question to a node: may this request, or this login, be let in? */
 export type Question = ProxyRequest | VpnLogin;

@@ -1,10 +1,10 @@
 // The user of a request: identified by the client's address, by a token or by its claims; and
 // whether that user may use the network.
 import { canonicalAddress } from '../../../kit/src/address.ts';
+import type { TokenClaims, UserLimits } from '../../../kit/src/node_interface.ts';
 import type { Authority, Credentials, Rules } from './decision.ts';
 import type { Reason } from './denials.ts';
 import type { Account, AuthlistEntry, Policy, User } from './policy.ts';
-import type { TokenClaims, UserLimits } from './records.ts';
 
 /** A user whom a request, or an open connection, belongs to, and why. */
 export interface Principal {

@@ -3,13 +3,13 @@
 import type {
   AuthlistValue,
   ContractValue,
-  NodeRecord,
   OverrideValue,
   PublicKey,
   ServerValue,
   UserLimits,
   UserValue,
-} from './records.ts';
+} from '../../../kit/src/node_interface.ts';
+import type { NodeRecord } from './records.ts';
 import { TokenReader } from './tokens.ts';
 import { Unreadable } from './unreadable.ts';
 

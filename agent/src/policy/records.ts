@@ -2,177 +2,20 @@
 // that one can be applied.
 
 import { isIP } from 'node:net';
+import type { ConnectionQuestion, SentRecord } from '../../../kit/src/node_interface.ts';
 
-export interface PortScheme {
-  name: string;
-  /** A port is base + port_base of an exit IP; the override port is 500 higher. */
-  bases: Array<{ base: number; service: string }>;
-}
+/** A question that may come from this machine, with the token itself. */
+export type OwnQuestion = ConnectionQuestion & { token?: string };
 
-export interface ServerValue {
-  name: string;
-  hostname: string;
-  services: string[];
-  port_schemes: PortScheme[];
-  exit_ips: Array<{ ip: string; port_base: number }>;
-  /** Ids of the nodes that accept no new connections. Older control planes do not send them. */
-  drained_nodes?: number[];
-  /**
-   * The key from which this server's VPN passwords are derived (32 bytes, base64url); missing if it
-   * has no VPN service.
-   */
-  vpn_key?: string;
-  /** Which one of the server's VPN keys that is; missing: the first. */
-  vpn_generation?: number;
-}
-
-export interface PublicKey {
-  kid: string;
-  /** Raw Ed25519 public key, base64url. */
-  public_key: string;
-}
-
-/** The content of a genuine token. The policy decides at every use whether it still counts. */
-export interface TokenClaims {
-  /** The key that signed it. */
-  kid: string;
-  account: number;
-  user: number;
-  token_version: number;
-  /** Epoch seconds. */
-  expiry: number;
-}
-
-export interface ContractValue {
-  name: string;
-  /** Epoch seconds. */
-  expiry: number;
-  suspended: boolean;
-  /** The account is over a limit that is enforced. */
-  blocked: boolean;
-  port_scheme: string;
-}
-
-export interface UserValue {
-  name: string;
-  active: boolean;
-  proxy: boolean;
-  token_version: number;
-  /** Older control planes send none, and older agents ignore them. */
-  limits?: UserLimits;
-}
-
-/** The limits of a user, beside those of the contract; each one is optional. */
-export interface UserLimits {
-  /** At once, across the network: connections, and source addresses (in IPv6 by /64). */
-  connections?: number;
-  addresses?: number;
-  /** An address counts for this long after it was last used. */
-  address_seconds?: number;
-  /** Epoch seconds; the user may connect before this time. */
-  until?: number;
-  /** The user may use these: `proxy`, and VPN services. Missing: all. */
-  services?: string[];
-  /** The user may not use this server. */
-  not_here?: true;
-  /** The user's bytes of this billing period are used up. */
-  over?: true;
-}
-
-export interface AuthlistValue {
-  ip: string;
-  /** The user that connections from the address count as. */
-  user: number;
-  expiry: number;
-}
-
-export interface OverrideValue {
-  hostname: string;
-  ip: string;
-  expiry: number;
-}
-
-/** An operator's question to a node: how would it decide on this connection? */
-export interface QuestionValue {
-  from: string;
-  port: number;
-  method: string;
-  host: string;
-  destination_port: number;
-  user?: string;
-  /** Only from this machine. */
-  token?: string;
-  /** In place of the token, which the control plane has read; null: it is not genuine. */
-  claims?: TokenClaims | null;
-  /** Send a request through the exit as well, if the connection is let through. */
-  check_exit?: boolean;
-  /** The same, but only for a connection of this account, and of this user if one is named. */
-  check_exit_of?: { account: string; user?: string };
-}
-
-/** The same question about a VPN login with the right password. */
-export interface LoginQuestion {
-  service: string;
-  /** `user@account`. */
-  login: string;
-  /** The exit address that is dialled. */
-  exit_ip: string;
-}
-
-/** The connections that are of interest; without any of these, all. */
-export interface ConnectionFilter {
-  /** Ids. */
-  account?: number;
-  user?: number;
-  /** The client's. */
-  address?: string;
-  exit_ip?: string;
-}
-
-/** A request to report the open connections again and again, until the lease ends. */
-export interface WatchValue extends ConnectionFilter {
-  lease_seconds: number;
-}
-
-/** The connections that an order ends; without any of these, all of the node. */
-export interface EndOrder extends ConnectionFilter {
-  service?: string;
-}
-
-/** An operator's question: who used this exit around this time? */
-export interface ExitUseValue {
-  exit_ip: string;
-  /** Epoch seconds. */
-  at: number;
-  margin_seconds: number;
-  port?: number;
-  destination?: { host: string; port: number };
-}
-
-/** The whole new state of one record; a null value means that the record is gone. */
+/** Those of the control plane, and the node's own. */
 export type NodeRecord =
-  | { kind: 'server'; value: ServerValue | null }
-  | { kind: 'keys'; value: PublicKey[] }
-  | { kind: 'account'; account: number; value: null }
-  | { kind: 'contract'; account: number; value: ContractValue | null }
-  | { kind: 'user'; account: number; id: number; value: UserValue | null }
-  | { kind: 'authlist'; account: number; id: number; value: AuthlistValue | null }
-  | { kind: 'authlist_cleared'; account: number; value: null }
-  | { kind: 'override'; account: number; id: number; value: OverrideValue | null }
-  | { kind: 'overrides_cleared'; account: number; value: null }
-  /** Local: by the node's own count the account is out of bytes until then (epoch seconds). */
+  | SentRecord
+  /** By the node's own count the account is out of bytes until then (epoch seconds). */
   | { kind: 'limit_reached'; account: number; value: { until: number } | null }
-  /** Local: the same of a user of the account. */
+  /** The same of a user of the account. */
   | { kind: 'user_limit_reached'; account: number; id: number; value: { until: number } | null }
-  /** Local: why a record, or a part of it, was left out. The record's next state ends it. */
-  | { kind: 'unreadable'; name: string; value: { message: string } }
-  | { kind: 'explain' | 'explain_token'; id: number; value: QuestionValue | null }
-  | { kind: 'explain_login'; id: number; value: LoginQuestion | null }
-  | { kind: 'connections'; id: number; value: WatchValue | null }
-  | { kind: 'end_connections'; id: number; value: EndOrder | null }
-  | { kind: 'exit_uses'; id: number; value: ExitUseValue | null }
-  /** Users were erased: ask who. */
-  | { kind: 'erased_users'; value: null };
+  /** Why a record, or a part of it, was left out. The record's next state ends it. */
+  | { kind: 'unreadable'; name: string; value: { message: string } };
 
 export type QuestionKind = 'explain' | 'explain_token' | 'explain_login';
 
@@ -191,12 +34,6 @@ const passing: readonly unknown[] = [
 /** Whether a record is part of the policy. Questions, watches and orders are not: they pass. */
 export function isStored(record: { kind?: unknown }): boolean {
   return !isQuestion(record) && !passing.includes(record.kind);
-}
-
-/** A point in one history of changes. */
-export interface Position {
-  epoch: string;
-  revision: number;
 }
 
 // ---- Whether a record is one --------------------------------------------------------------

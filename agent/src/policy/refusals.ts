@@ -1,28 +1,13 @@
 // The last refused connections, for people who ask why: by minute, reason, source and user, held in
 // memory until they are reported. Destinations are not in them.
 import { canonicalAddress } from '../../../kit/src/address.ts';
+import type { Refusal as Sent } from '../../../kit/src/node_interface.ts';
 import { readLogin } from '../../../kit/src/vpn_password.ts';
 import type { Denied, Question } from './decision.ts';
 import { allReasons, type Reason } from './denials.ts';
 import type { Policy } from './policy.ts';
 
-export interface Refusal {
-  /** Epoch seconds, rounded down to the minute. */
-  at: number;
-  reason: Reason;
-  /** The client's address. */
-  source: string;
-  /** `proxy`, `proxy-https`, or a VPN service. */
-  service: string;
-  /** By the port scheme; a VPN has none. */
-  port?: number;
-  /** Ids of the account and the user that the credentials name. */
-  account?: number;
-  user?: number;
-  /** How many there were. */
-  count: number;
-}
-
+export type Refusal = Sent & { reason: Reason };
 type Refused = Omit<Refusal, 'at' | 'count'>;
 
 /**

@@ -1,6 +1,6 @@
 // Checks whether proxy access tokens are genuine, by the public keys alone.
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
-import type { PublicKey, TokenClaims } from './records.ts';
+import type { PublicKey, TokenClaims } from '../../../kit/src/node_interface.ts';
 
 const mostRemembered = 10_000;
 /** The last character of 64 bytes has only two bits: others would spell the same signature. */

@@ -1,13 +1,13 @@
 // The lines of JSON between the agent and the deciders of a Squid, over a unix socket. Both
 // processes use this file.
 import type { Socket } from 'node:net';
+import type { Position } from '../../../kit/src/node_interface.ts';
 import type { Config } from '../config.ts';
 import type { ConnectionCaps } from '../connection_caps.ts';
 import type { Authority, Decision, Question, Rules } from '../policy/decision.ts';
 import type { DecisionCounts } from '../policy/decision_tally.ts';
 import type { LastUsed } from '../policy/last_used.ts';
 import type { Listener, PolicySize } from '../policy/policy.ts';
-import type { Position } from '../policy/records.ts';
 import type { Refusal } from '../policy/refusals.ts';
 import type { Revoked } from '../policy/sessions.ts';
 import type { UnstoredChange } from '../store/unstored.ts';

@@ -2,7 +2,8 @@
 // damaged.
 import { closeSync } from 'node:fs';
 import { copyFile, open, rename, truncate } from 'node:fs/promises';
-import type { NodeRecord, Position } from '../policy/records.ts';
+import type { Position } from '../../../kit/src/node_interface.ts';
+import type { NodeRecord } from '../policy/records.ts';
 import { Unreadable } from '../policy/unreadable.ts';
 import { ChangesReader } from './changes_file.ts';
 import {

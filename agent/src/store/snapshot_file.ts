@@ -3,14 +3,8 @@
 import { closeSync } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
-import {
-  BadRecord,
-  isStored,
-  type NodeRecord,
-  type Position,
-  readRecord,
-  unreadable,
-} from '../policy/records.ts';
+import type { Position } from '../../../kit/src/node_interface.ts';
+import { BadRecord, isStored, type NodeRecord, readRecord, unreadable } from '../policy/records.ts';
 import { decodeLine, encodeLine } from './checked_line.ts';
 import { createFile } from './generations.ts';
 

@@ -2,7 +2,8 @@
 // the agent.
 import { openSync, renameSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
-import { isStored, type NodeRecord, type Position } from '../policy/records.ts';
+import type { Position } from '../../../kit/src/node_interface.ts';
+import { isStored, type NodeRecord } from '../policy/records.ts';
 import { Unreadable } from '../policy/unreadable.ts';
 import { type Change, ChangesWriter, encodeChange, encodeNext, newChange } from './changes_file.ts';
 import { compact } from './compaction.ts';

@@ -1,5 +1,5 @@
 // Changes that could not be written to disk: they apply from memory, and wait to be written.
-import type { Position } from '../policy/records.ts';
+import type { Position } from '../../../kit/src/node_interface.ts';
 import type { Change } from './changes_file.ts';
 
 /** A change that is only in memory. */

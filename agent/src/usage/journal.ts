@@ -5,18 +5,12 @@ import { EventEmitter, once } from 'node:events';
 import { type FileHandle, link, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Logger } from 'pino';
+import type { UsageBatch, UsageRow } from '../../../kit/src/node_interface.ts';
 import { SerialQueue } from '../../../kit/src/serial_queue.ts';
 import type { Traffic } from '../engine.ts';
 import { decodeLine, encodeLine } from '../store/checked_line.ts';
 import { isMissing, syncFolder } from '../store/generations.ts';
-import {
-  type Batch,
-  type Carry,
-  type Entry,
-  JournalState,
-  type Tick,
-  type UsageRow,
-} from './journal_state.ts';
+import { type Carry, type Entry, JournalState, type Tick } from './journal_state.ts';
 
 /** The control plane accepts no more rows at once. */
 const mostRowsOfBatch = 20_000;
@@ -138,7 +132,7 @@ export class Journal {
   }
 
   /** The batch to send: the same one until it is acknowledged. Undefined if there is none. */
-  next(): Promise<Batch | undefined> {
+  next(): Promise<UsageBatch | undefined> {
     return this.#queue.run(async () => {
       const { batch, rows, seq } = this.#state;
       if (batch && this.#isDoubtful) await this.#writing(() => this.#rewrite());

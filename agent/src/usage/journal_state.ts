@@ -1,23 +1,7 @@
 // The state of the usage journal, in memory. Its entries, applied one by one, give the counts so
 // far and the rows still to be sent.
+import type { UsageBatch, UsageRow } from '../../../kit/src/node_interface.ts';
 import type { Traffic } from '../engine.ts';
-
-/** Bytes of one user that the control plane has not yet acknowledged. */
-export interface UsageRow {
-  account: number;
-  user: number;
-  /** Epoch seconds of the newest traffic in it. All its traffic is of the same hour (UTC). */
-  at: number;
-  up: number;
-  down: number;
-}
-
-/** Rows that are sent under the same name until the control plane has acknowledged them. */
-export interface Batch {
-  boot: string;
-  seq: number;
-  rows: UsageRow[];
-}
 
 /** Bytes of a user that were counted too much: they are subtracted from later traffic. */
 export interface Carry {
@@ -61,7 +45,7 @@ export class JournalState {
   /** The latest `at` that a row ever had; before the first, 1, which is the lowest allowed. */
   newest_at = 1;
   /** The batch that is being sent. */
-  batch: Batch | undefined;
+  batch: UsageBatch | undefined;
   cursor: unknown;
   /** By connection. */
   readonly counted = new Map<string, Traffic>();

@@ -1,9 +1,9 @@
 // Enforces the limits of accounts, or of users, before the control plane does: near a limit the
 // engine is polled more often, and traffic beyond it is ended at once.
 import type { Logger } from 'pino';
+import type { UsageRow } from '../../../kit/src/node_interface.ts';
 import type { Clock } from '../clock.ts';
 import type { Journal } from './journal.ts';
-import type { UsageRow } from './journal_state.ts';
 
 /** The bytes that are left until `until` (epoch seconds), as the control plane said. */
 interface Left {

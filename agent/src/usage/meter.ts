@@ -1,9 +1,10 @@
 // Turns the engine's counts of traffic into rows of usage: never negative, and no byte twice.
 import type { Logger } from 'pino';
+import type { UsageRow } from '../../../kit/src/node_interface.ts';
 import type { Clock } from '../clock.ts';
 import type { Engine, Finished, Poll, Traffic } from '../engine.ts';
 import type { Journal } from './journal.ts';
-import { type Carry, identityOf, type Tick, type UsageRow } from './journal_state.ts';
+import { type Carry, identityOf, type Tick } from './journal_state.ts';
 import type { Limits } from './limits.ts';
 
 /** How long a connection is remembered after the engine stopped reporting it. */

@@ -1,14 +1,14 @@
 // Sends the rows of the journal in batches, each again until the control plane has acknowledged it.
 import type { Logger } from 'pino';
+import type { UsageBatch, UsageRow } from '../../../kit/src/node_interface.ts';
 import type { Clock } from '../clock.ts';
 import type { ControlError } from '../control_error.ts';
 import type { Journal } from './journal.ts';
-import type { Batch, UsageRow } from './journal_state.ts';
 import type { BytesLeft, Limits, UserBytesLeft } from './limits.ts';
 
 /** The part of the control plane that is needed. A rejection is a ControlError. */
 export interface UsageReports {
-  reportUsage(batch: Batch): Promise<UsageAnswer>;
+  reportUsage(batch: UsageBatch): Promise<UsageAnswer>;
 }
 
 export interface UsageAnswer {

@@ -1,8 +1,8 @@
 // The connections that charon offers: one for each service and exit, by the same rules.
 
+import type { ServerValue } from '../../../kit/src/node_interface.ts';
 import { sharedKey, type VpnService, vpnServices } from '../../../kit/src/vpn_password.ts';
 import { negotiation } from '../../../kit/src/vpn_proposals.ts';
-import type { ServerValue } from '../policy/records.ts';
 import type { ViciMessage } from './vici.ts';
 
 const { proposals, lifetimes } = negotiation.node;

@@ -1,6 +1,7 @@
 // A proxy engine and the VPN, as one engine: one decision, one journal, one list of faults for
 // both.
 
+import type { EndOrder, Position } from '../../../kit/src/node_interface.ts';
 import type {
   Engine,
   EngineCounts,
@@ -14,7 +15,6 @@ import type { OpenUse } from '../exit_use.ts';
 import type { Fault } from '../faults.ts';
 import type { Question } from '../policy/decision.ts';
 import { DecisionTally } from '../policy/decision_tally.ts';
-import type { EndOrder, Position } from '../policy/records.ts';
 import { type Elsewhere, type Holding, sumOfHoldings, withOthers } from '../user_counts.ts';
 import type { Vpn } from './vpn.ts';
 

@@ -3,11 +3,11 @@
 import { isIPv4 } from 'node:net';
 import { canonicalAddress } from '../../../kit/src/address.ts';
 import { certificatesOf } from '../../../kit/src/certificate.ts';
+import type { ServerValue } from '../../../kit/src/node_interface.ts';
 import type { VpnService } from '../../../kit/src/vpn_password.ts';
 import { ownAddresses } from '../address.ts';
 import type { Certificate, KeyPair } from '../certificate.ts';
 import type { Config, VpnSettings } from '../config.ts';
-import type { ServerValue } from '../policy/records.ts';
 import type { Charon } from './charon.ts';
 import { connectionsOf, ipv6Pool, servedServices, serviceOf, sharedSecret } from './connections.ts';
 import type { L2tp } from './l2tp.ts';

@@ -2,6 +2,7 @@
 // by the part that carries them.
 import { randomBytes, randomInt } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import type { EndOrder } from '../../../kit/src/node_interface.ts';
 import { SerialQueue } from '../../../kit/src/serial_queue.ts';
 import type { VpnService } from '../../../kit/src/vpn_password.ts';
 import type { Clock } from '../clock.ts';
@@ -12,7 +13,6 @@ import { revocationOf } from '../policy/decide.ts';
 import type { Allowed, Authority, PortRange, Rules } from '../policy/decision.ts';
 import type { Reason } from '../policy/denials.ts';
 import type { Policy } from '../policy/policy.ts';
-import type { EndOrder } from '../policy/records.ts';
 import { type Revoked, Sessions } from '../policy/sessions.ts';
 import type { UserCounts } from '../user_counts.ts';
 import { type AddressRange, addressAt } from './pool.ts';

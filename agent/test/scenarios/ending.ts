@@ -1,6 +1,6 @@
 // Connections that end because they were ordered to, though their right stands.
 import { describe, expect, test } from 'vitest';
-import type { EndOrder } from '../../src/policy/records.ts';
+import type { EndOrder } from '../../../kit/src/node_interface.ts';
 import * as t from '../proxy_world.ts';
 import type { Scene } from './scene.ts';
 

@@ -1,7 +1,8 @@
 // The clients that are let in, by which credentials, and the answers to the others.
 import { describe, expect, test } from 'vitest';
+import type { UserLimits } from '../../../kit/src/node_interface.ts';
 import type { Reason } from '../../src/policy/denials.ts';
-import type { NodeRecord, UserLimits } from '../../src/policy/records.ts';
+import type { NodeRecord } from '../../src/policy/records.ts';
 import type { Refusal } from '../../src/policy/refusals.ts';
 import * as t from '../proxy_world.ts';
 import { at, authlistOf } from './family.ts';

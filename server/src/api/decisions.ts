@@ -1,8 +1,8 @@
 // Questions to nodes about a connection, and their decisions, for operators, accounts and nodes.
 import { Type } from 'typebox';
+import type { ConnectionQuestion } from '../../../kit/src/node_interface.ts';
 import { Integer, OneOf, Strict, Text } from '../http/fields.ts';
 import type { Secrets } from '../keys/secrets.ts';
-import type { Question } from '../nodes/nodes.ts';
 
 export const ExitCheck = Strict(
   {
@@ -62,7 +62,7 @@ export function withDefaults<T extends { method?: string; destination_port?: num
 }
 
 /** Null: the token is not genuine. */
-export function claimsOf(secrets: Secrets, token: string): Question['claims'] {
+export function claimsOf(secrets: Secrets, token: string): ConnectionQuestion['claims'] {
   const read = secrets.readProxyToken(token);
   if (!read) return null;
   const { kid, account_id: account, user_id: user, token_version, expiry } = read;

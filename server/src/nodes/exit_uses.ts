@@ -3,6 +3,7 @@
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
 import { canonicalAddress } from '../../../kit/src/address.ts';
+import type { UseQuestion } from '../../../kit/src/node_interface.ts';
 import { audit } from '../changes/audit.ts';
 import { nextId, recordChange } from '../changes/changes.ts';
 import type { Context } from '../context.ts';
@@ -16,17 +17,6 @@ import * as store from './exit_use_store.ts';
 import type { ConnectionLogMode, NodeRow } from './store.ts';
 import { waitFor } from './waiting.ts';
 import { type AskedNode, nodesToAsk } from './watch_store.ts';
-
-export interface UseQuestion {
-  exit_ip: string;
-  /** Epoch seconds. */
-  at: number;
-  /** How far a use may be from that time. */
-  margin_seconds: number;
-  /** The port at the exit. */
-  port?: number;
-  destination?: { host: string; port: number };
-}
 
 /** A use of the exit, as a node has it. */
 export interface NodeExitUse {

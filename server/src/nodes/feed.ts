@@ -3,6 +3,7 @@
 
 import type { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
+import type { SentRecord } from '../../../kit/src/node_interface.ts';
 import { type Own, ownedByLog } from '../../../kit/src/owner.ts';
 import { isInPart, startBeats } from '../bounds/beats.ts';
 import { type LoggedChange, networkPosition, type Position } from '../changes/changes.ts';
@@ -20,7 +21,6 @@ import {
   isSameEverywhere,
   justGone,
   mayRevoke,
-  type NodeRecord,
   piecesOfChange,
   recordsOfChange,
 } from './records.ts';
@@ -202,7 +202,7 @@ export class Feed {
     change: LoggedChange,
     server_id: number,
     rows: CurrentRows | undefined,
-  ): Promise<NodeRecord[]> {
+  ): Promise<SentRecord[]> {
     const { db, secrets } = this.#ctx;
     try {
       const current = rows ?? (await readCurrentRows(db, [{ change, server_ids: [server_id] }]));
@@ -227,7 +227,7 @@ export class Feed {
    * after it, revocations among them. Errors: `error` at the first try, and while the database does
    * not answer.
    */
-  #closedRecords(change: LoggedChange, error: unknown): NodeRecord[] {
+  #closedRecords(change: LoggedChange, error: unknown): SentRecord[] {
     const { revision, kind, account_id, record_id } = change;
     if (isUnavailable(error) || !this.#failedOnce.delete(revision)) {
       this.#failedOnce.add(revision);
@@ -339,7 +339,7 @@ export class Feed {
     servers: Concerned[],
     rows: CurrentRows | undefined,
   ): Promise<void> {
-    let shared: NodeRecord[] | undefined;
+    let shared: SentRecord[] | undefined;
     for (const { server_id, has_left } of servers) {
       const streams = this.#streams.get(server_id);
       if (!streams) continue;

@@ -1,5 +1,6 @@
 // Held usage: batches that a node reported above its allowance. An operator accepts them, which
 // counts them, or discards them.
+import type { UsageRow } from '../../../kit/src/node_interface.ts';
 import { evaluateLimit, requireAccount } from '../accounts/accounts.ts';
 import { audit } from '../changes/audit.ts';
 import { bumpUsage, nextId } from '../changes/changes.ts';
@@ -12,15 +13,6 @@ import { evaluateUserLimits, existingUsers, type UserNamed } from '../users/user
 import * as held from './held_store.ts';
 import { addTraffic } from './history.ts';
 import * as store from './store.ts';
-
-/** Bytes of a user, and the time. */
-export interface UsageRow {
-  account: number;
-  user: number;
-  at: number;
-  up: number;
-  down: number;
-}
 
 /** How much of one node is held at most: some 15 MB. Further batches stay in the node's journal. */
 const maxBatches = 100;

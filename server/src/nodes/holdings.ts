@@ -2,6 +2,7 @@
 // them. A node hears what its users hold on other nodes, so that a limit holds across the network.
 // Verbs: report, forget, purge.
 import { clientNetworks } from '../../../kit/src/client_networks.ts';
+import type { HeldElsewhere, Holding, HoldingsReport } from '../../../kit/src/node_interface.ts';
 import type { Context } from '../context.ts';
 import type { Actor, Reader, Transaction } from '../db/database.ts';
 import type { Secrets } from '../keys/secrets.ts';
@@ -14,38 +15,12 @@ import type { NodeRow } from './store.ts';
 export const maxHoldingsOfReport = 2000;
 export const maxNetworksOfUser = 256;
 
-/** The connections and addresses of a user on one node. */
-export interface Holding {
-  account: number;
-  user: number;
-  connections: number;
-  /** Addresses; of IPv6 each /64, as `2001:db8:1:2::/64`. The first came first. */
-  networks: string[];
-}
-
-/** Those of a user on the other nodes. */
-export interface HeldElsewhere {
-  account: number;
-  user: number;
-  connections: number;
-  /** The part of them on nodes that had some before this one did. */
-  ahead: number;
-  /** The addresses on all nodes, this one included, in the order in which they came. */
-  networks: string[];
-}
-
 /** A holding with the times since which it has connections and addresses, in epoch seconds. */
 interface Dated {
   node_id: number;
   since: number;
   connections: number;
   networks: Array<[network: string, since: number]>;
-}
-
-/** A report: with `whole`, users of the range who are not named hold nothing there. */
-export interface HoldingsReport extends store.UserRange {
-  whole: boolean;
-  users: readonly Holding[];
 }
 
 /**

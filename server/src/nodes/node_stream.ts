@@ -1,9 +1,10 @@
 // The open stream of one node: live while it reads fast enough, else at its own pace.
 import type { Writable } from 'node:stream';
+import type { SentRecord } from '../../../kit/src/node_interface.ts';
 import type { LoggedChange, Position } from '../changes/changes.ts';
 import { untilRead } from './backpressure.ts';
 import type { Node } from './nodes.ts';
-import { isLong, type NodeRecord } from './records.ts';
+import { isLong } from './records.ts';
 
 /** A stream with more than this unread is sent the rest at the pace of its node. */
 const maxUnreadBytes = 1024 * 1024;
@@ -48,7 +49,7 @@ export class NodeStream {
    * Sends the records of one revision when it is committed. False, and nothing is sent, when the
    * node reads too slowly.
    */
-  sendLive(revision: number, records: NodeRecord[]): boolean {
+  sendLive(revision: number, records: SentRecord[]): boolean {
     if (revision <= this.sent || !this.open) return true;
     const event = this.#eventOf(revision, records);
     if (this.#response.writableLength + event.length > maxUnreadBytes) return false;
@@ -61,11 +62,11 @@ export class NodeStream {
    * carries the previous revision: the node applies it, and acknowledges the change with the last
    * piece. Errors: when the node stops reading.
    */
-  async sendPaced(change: LoggedChange, pieces: AsyncIterable<NodeRecord[]>): Promise<void> {
+  async sendPaced(change: LoggedChange, pieces: AsyncIterable<SentRecord[]>): Promise<void> {
     const { revision } = change;
     if (revision <= this.sent) return;
     if (isLong(change)) this.#sending = change.account_id;
-    let next: NodeRecord[] = [];
+    let next: SentRecord[] = [];
     let isFirst = true;
     for await (const piece of pieces) {
       if (!isFirst) this.#write(this.sent, next);
@@ -86,18 +87,18 @@ export class NodeStream {
    * in its order. Not one of the account whose change is being sent: older data of that account
    * would follow.
    */
-  sendAhead({ account_id }: LoggedChange, records: NodeRecord[]): void {
+  sendAhead({ account_id }: LoggedChange, records: SentRecord[]): void {
     if (!this.open || this.#sending === undefined || account_id === this.#sending) return;
     if (this.#response.writableLength < maxUnreadBytes) this.#write(this.sent, records);
   }
-  #write(revision: number, records: NodeRecord[]): void {
+  #write(revision: number, records: SentRecord[]): void {
     if (this.open) this.#response.write(this.#eventOf(revision, records));
   }
   async untilRead(): Promise<void> {
     if (this.#response.writableNeedDrain) await untilRead(this.#response, this.#stalledSeconds);
   }
   /** One event for all records of a revision, so that they are applied together. */
-  #eventOf(revision: number, records: NodeRecord[]): Buffer {
+  #eventOf(revision: number, records: SentRecord[]): Buffer {
     return Buffer.from(
       `id: ${this.epoch}:${revision}\nevent: change\ndata: ${JSON.stringify(records)}\n\n`,
     );

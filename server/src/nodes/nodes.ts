@@ -1,5 +1,6 @@
 // Nodes: the agents that serve a server; they join, follow the log of changes, acknowledge, and
 // report.
+import type { UsageBatch } from '../../../kit/src/node_interface.ts';
 import { audit } from '../changes/audit.ts';
 import { bumpVersion, lastId, networkPosition, nextId, recordChange } from '../changes/changes.ts';
 import { accountsOfServer } from '../contract_servers/contract_servers.ts';
@@ -23,7 +24,7 @@ import { forgetHoldingsOfNode } from './holdings.ts';
 import * as log from './log_store.ts';
 import { forgetRefusalsOfNode } from './refusals.ts';
 import * as store from './store.ts';
-import { countReport, type UsageOutcome, type UsageReport } from './usage_reports.ts';
+import { countReport, type UsageOutcome } from './usage_reports.ts';
 import { replaceVpnHealth } from './vpn_health_store.ts';
 
 /**
@@ -76,7 +77,6 @@ export {
 export { nodeLag, pruneChanges } from './log_store.ts';
 export { showNodes } from './metrics.ts';
 export { nodeFilters, nodePageSlices, nodeSorts, ratesOf } from './page_store.ts';
-export type { LoginQuestion, Question } from './questions.ts';
 export {
   answerOfNodes,
   answerQuestion,
@@ -101,7 +101,7 @@ export {
   nodesOfContract,
   nodesOfServer,
 } from './store.ts';
-export { maxRowsOfBatch, type UsageReport } from './usage_reports.ts';
+export { maxRowsOfBatch } from './usage_reports.ts';
 export { reportVpnHealth, type VpnHealth, vpnHealth } from './vpn_health.ts';
 export {
   answerWaitSeconds,
@@ -410,7 +410,7 @@ async function refreshApplied(tx: Transaction, server_id: number): Promise<void>
 export async function reportUsage(
   tx: Transaction,
   node_id: number,
-  report: UsageReport,
+  report: UsageBatch,
   maxBytesPerSecond: number,
 ): Promise<UsageOutcome> {
   const outcome = await countReport(tx, await requireNode(tx, node_id), report, maxBytesPerSecond);

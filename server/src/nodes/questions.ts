@@ -1,4 +1,5 @@
 // Questions to the nodes of a server: how would one of them decide on a connection, and why?
+import type { Answer, ConnectionQuestion, LoginQuestion } from '../../../kit/src/node_interface.ts';
 import { nextId, recordChange } from '../changes/changes.ts';
 import type { Context } from '../context.ts';
 import type { Database, Reader, Transaction } from '../db/database.ts';
@@ -7,69 +8,6 @@ import type { Secrets } from '../keys/secrets.ts';
 import { requireServer, type Server } from '../servers/servers.ts';
 import * as store from './store.ts';
 import { waitFor } from './waiting.ts';
-
-/** A connection, as a proxy sees it come in. */
-export interface Question {
-  from: string;
-  /** The port of the proxy that it arrives on. */
-  port: number;
-  method: string;
-  host: string;
-  destination_port: number;
-  /**
-   * The name that the client presents, and the claims of its token; null when that is not genuine.
-   * Never the token itself.
-   */
-  user?: string;
-  claims?: TokenClaims | null;
-  /** Whether the node should also send a request through the exit, if the connection is allowed. */
-  check_exit?: boolean;
-  /** The same, only for a connection of this account, and of this user if one is given; by name. */
-  check_exit_of?: { account: string; user?: string };
-}
-
-/** A login to a VPN, with the right password. */
-export interface LoginQuestion {
-  service: string;
-  login: string;
-  exit_ip: string;
-}
-
-/** The claims that a node reads from a genuine token. */
-export interface TokenClaims {
-  kid: string;
-  account: number;
-  user: number;
-  token_version: number;
-  expiry: number;
-}
-
-/**
- * A request through an exit: the address that was seen at the other end and how long it took, or
- * why it failed.
- */
-export interface ExitCheck {
-  address?: string;
-  milliseconds?: number;
-  fault?: string;
-}
-
-/** A node's decision. */
-export interface Answer {
-  verdict: 'allow' | 'challenge' | 'deny';
-  status: number;
-  reason: string;
-  message: string;
-  rule?: string;
-  account?: string;
-  user?: string;
-  exit_ip?: string;
-  dial?: string;
-  /** The result of the request that it sent through the exit. */
-  checked?: ExitCheck;
-  /** The node had applied every change up to this one when it answered. */
-  revision: number;
-}
 
 /** How long the client waits for an answer. */
 export const answerSeconds = 5;
@@ -86,7 +24,7 @@ export async function askNodes(
   tx: Transaction,
   secrets: Secrets,
   server: Server,
-  question: Question | LoginQuestion,
+  question: ConnectionQuestion | LoginQuestion,
 ): Promise<number> {
   const nodes = await store.nodesOfServer(tx, server.id);
   if (!nodes.some((node) => node.live === 1)) {
@@ -120,7 +58,7 @@ export async function findQuestion(
   db: Reader,
   secrets: Secrets,
   id: number,
-): Promise<Question | LoginQuestion | undefined> {
+): Promise<ConnectionQuestion | LoginQuestion | undefined> {
   const row = await store.findQuestion(db, id);
   if (!row?.sealed) return undefined;
   let question: string;
@@ -129,7 +67,7 @@ export async function findQuestion(
   } catch {
     return undefined;
   }
-  return JSON.parse(question) as Question | LoginQuestion;
+  return JSON.parse(question) as ConnectionQuestion | LoginQuestion;
 }
 
 /** Stores the first answer. Errors: 404 for a question that is closed, or not for this node. */
@@ -172,7 +110,7 @@ export async function answerOfNodes(
   { db, secrets, clock }: Pick<Context, 'db' | 'secrets' | 'clock'>,
   write: Write,
   server: string,
-  question: Question | LoginQuestion,
+  question: ConnectionQuestion | LoginQuestion,
 ): Promise<Answer & { node: string }> {
   const id = await write(async (tx) =>
     askNodes(tx, secrets, await requireServer(tx, server), question),

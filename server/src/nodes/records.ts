@@ -1,10 +1,18 @@
 // The records that a node receives, each as `{kind, account, id, value}`; a null value means that
 // it is gone.
 
+import type {
+  ConnectionQuestion,
+  ContractValue,
+  LoginQuestion,
+  PortScheme,
+  SentRecord,
+  UserLimits,
+} from '../../../kit/src/node_interface.ts';
 import { vpnServices } from '../../../kit/src/vpn_password.ts';
 import { type Account, requireAccount } from '../accounts/accounts.ts';
 import { type AuthlistRow, authlistOfAccount } from '../authlist/authlist.ts';
-import type { ChangeKind, LoggedChange } from '../changes/changes.ts';
+import type { LoggedChange } from '../changes/changes.ts';
 import { findContractServer } from '../contract_servers/contract_servers.ts';
 import type { Reader } from '../db/database.ts';
 import type { PublicKey, Secrets } from '../keys/secrets.ts';
@@ -17,16 +25,9 @@ import { storedJson } from '../values/stored_json.ts';
 import { type CurrentRows, readCurrentRows } from './current_rows.ts';
 import { findOrderRecord } from './end_orders.ts';
 import { findUseQuestion } from './exit_uses.ts';
-import { findQuestion, type LoginQuestion, type Question } from './questions.ts';
+import { findQuestion } from './questions.ts';
 import { nodesOfServer } from './store.ts';
 import { findWatchRecord } from './watches.ts';
-
-export interface NodeRecord {
-  kind: ChangeKind | 'explain_token' | 'explain_login';
-  account?: number;
-  id?: number;
-  value: unknown;
-}
 
 /** The maximum number of records in an event. */
 const piece = 500;
@@ -36,7 +37,7 @@ export async function serverRecord(
   db: Reader,
   server_id: number,
   secrets: Secrets,
-): Promise<NodeRecord> {
+): Promise<SentRecord> {
   const server = await findServer(db, server_id);
   if (!server) return { kind: 'server', value: null };
   const exits = await exitIpsOfServer(db, server_id);
@@ -49,8 +50,11 @@ export async function serverRecord(
       name: server.name,
       hostname: server.hostname,
       // As they are stored: a node reports those that it cannot read.
-      services: storedJson(server.services),
-      port_schemes: schemes.map(({ name, bases }) => ({ name, bases: storedJson(bases) })),
+      services: storedJson(server.services) as string[],
+      port_schemes: schemes.map(({ name, bases }) => ({
+        name,
+        bases: storedJson(bases) as PortScheme['bases'],
+      })),
       exit_ips: exits.map(({ ip, port_base }) => ({ ip, port_base })),
       drained_nodes: drained.map(({ id }) => id),
       ...(hasVpn ? { vpn_key: secrets.vpnKey(server), vpn_generation: server.vpn_generation } : {}),
@@ -58,7 +62,7 @@ export async function serverRecord(
   };
 }
 
-export function keysRecord(keys: PublicKey[]): NodeRecord {
+export function keysRecord(keys: PublicKey[]): SentRecord {
   return { kind: 'keys', value: keys };
 }
 
@@ -69,7 +73,7 @@ async function contractRecord(
   db: Reader,
   account_id: number,
   server_id: number,
-): Promise<NodeRecord> {
+): Promise<SentRecord> {
   const on = await findContractServer(db, account_id, server_id);
   if (!on) return { kind: 'account', account: account_id, value: null };
   const account = await requireAccount(db, account_id);
@@ -80,7 +84,11 @@ async function contractRecord(
   };
 }
 
-async function contractValue(db: Reader, account: Account, server_over_limit: number) {
+async function contractValue(
+  db: Reader,
+  account: Account,
+  server_over_limit: number,
+): Promise<ContractValue> {
   // A server's own limit applies only with detailed server billing; otherwise only the network's
   // does.
   const isOverServerLimit = account.detailed_billing === 1 && server_over_limit === 1;
@@ -91,12 +99,12 @@ async function contractValue(db: Reader, account: Account, server_over_limit: nu
     expiry: account.expiry,
     suspended: account.suspended === 1,
     blocked: over && account.on_limit === 'refuse',
-    port_scheme: schemes.find(({ id }) => id === account.port_scheme_id)?.name,
+    port_scheme: schemes.find(({ id }) => id === account.port_scheme_id)?.name as string,
   };
 }
 
 /** A user as a server needs one. Without limits the record has no member for them. */
-function userRecord(user: User, server_id: number): NodeRecord {
+function userRecord(user: User, server_id: number): SentRecord {
   const { account_id, id, name, active, proxy, token_version } = user;
   const limits = hasLimits(user) ? { limits: limitsOn(user, server_id) } : {};
   return {
@@ -108,7 +116,7 @@ function userRecord(user: User, server_id: number): NodeRecord {
 }
 
 /** The limits that a node enforces; members of those that the user does not have are left out. */
-function limitsOn(user: User, server_id: number) {
+function limitsOn(user: User, server_id: number): UserLimits {
   const { max_connections, max_addresses, address_seconds, active_until } = user;
   const services = servicesOfUser(user);
   return {
@@ -122,28 +130,28 @@ function limitsOn(user: User, server_id: number) {
 }
 
 /** An entry that is not verified yet does not exist for a node. */
-function authlistRecord({ account_id, id, ip, user_id, expiry, waits }: AuthlistRow): NodeRecord {
+function authlistRecord({ account_id, id, ip, user_id, expiry, waits }: AuthlistRow): SentRecord {
   const value = waits === 1 ? null : { ip, user: user_id, expiry };
   return { kind: 'authlist', account: account_id, id, value };
 }
 
-function overrideRecord({ account_id, id, hostname, ip, expiry }: OverrideRow): NodeRecord {
+function overrideRecord({ account_id, id, hostname, ip, expiry }: OverrideRow): SentRecord {
   return { kind: 'override', account: account_id, id, value: { hostname, ip, expiry } };
 }
 
 /** An account that is not on the server, or not yet. */
-export function goneRecord(account_id: number | null): NodeRecord {
-  return { kind: 'account', account: account_id ?? undefined, value: null } as NodeRecord;
+export function goneRecord(account_id: number | null): SentRecord {
+  return { kind: 'account', account: account_id ?? undefined, value: null } as SentRecord;
 }
 
 /** The same, as the only piece of a change. */
 export async function* justGone(
   account_id: number | null,
-): AsyncGenerator<NodeRecord[], void, void> {
+): AsyncGenerator<SentRecord[], void, void> {
   yield [goneRecord(account_id)];
 }
 
-async function* authlistRecords(db: Reader, account_id: number): AsyncGenerator<NodeRecord> {
+async function* authlistRecords(db: Reader, account_id: number): AsyncGenerator<SentRecord> {
   for await (const rows of authlistOfAccount(db, account_id)) {
     for (const row of rows) if (row.waits === 0) yield authlistRecord(row);
   }
@@ -153,7 +161,7 @@ async function* overrideRecords(
   db: Reader,
   account_id: number,
   server_id: number,
-): AsyncGenerator<NodeRecord> {
+): AsyncGenerator<SentRecord> {
   for await (const rows of overridesOfAccount(db, account_id, server_id)) {
     for (const row of rows) yield overrideRecord(row);
   }
@@ -167,7 +175,7 @@ export async function* accountRecords(
   db: Reader,
   account_id: number,
   server_id: number,
-): AsyncGenerator<NodeRecord> {
+): AsyncGenerator<SentRecord> {
   yield await contractRecord(db, account_id, server_id);
   for await (const { users } of userSlices(db, account_id)) {
     yield* users.map((user) => userRecord(user, server_id));
@@ -187,13 +195,13 @@ export async function recordsOfChange(
   server_id: number,
   secrets: Secrets,
   rows: CurrentRows,
-): Promise<NodeRecord[]> {
+): Promise<SentRecord[]> {
   const { kind, account_id: account, record_id: id } = change;
   if (kind === 'server') return [await serverRecord(db, server_id, secrets)];
   if (kind === 'keys') return [keysRecord(await publicKeys(db))];
   if (kind === 'explain' && id !== null) {
     const question = (await findQuestion(db, secrets, id)) ?? null;
-    return [{ kind: question ? kindOf(question) : kind, id, value: question }];
+    return [{ kind: question ? kindOf(question) : kind, id, value: question } as SentRecord];
   }
   if (kind === 'connections' && id !== null) {
     return [{ kind, id, value: (await findWatchRecord(db, id)) ?? null }];
@@ -214,7 +222,7 @@ export async function recordsOfChange(
   // It came back at this very moment: the change that says so contains everything.
   if (isLong(change)) return [];
   if (id === null) return [];
-  const none: NodeRecord = { kind, account, id, value: null };
+  const none: SentRecord = { kind, account, id, value: null };
   if (kind === 'user') {
     const user = rows.user(account, id);
     return [user ? userRecord(user, server_id) : none];
@@ -232,7 +240,7 @@ export async function recordsOfChange(
  * Each kind has its own name: an older agent would take one for a question with a bad token, or for
  * one that it cannot read.
  */
-function kindOf(question: Question | LoginQuestion): NodeRecord['kind'] {
+function kindOf(question: ConnectionQuestion | LoginQuestion): SentRecord['kind'] {
   if ('login' in question) return 'explain_login';
   return question.claims === undefined ? 'explain' : 'explain_token';
 }
@@ -251,7 +259,7 @@ export async function* piecesOfChange(
   change: LoggedChange,
   server_id: number,
   secrets: Secrets,
-): AsyncGenerator<NodeRecord[], void, void> {
+): AsyncGenerator<SentRecord[], void, void> {
   const { kind, account_id } = change;
   if (!isLong(change) || account_id === null) {
     const rows = await readCurrentRows(db, [{ change, server_ids: [server_id] }]);
@@ -262,7 +270,7 @@ export async function* piecesOfChange(
     yield* justGone(account_id);
     return;
   }
-  let records: NodeRecord[] = [];
+  let records: SentRecord[] = [];
   if (kind === 'account') records.push(goneRecord(account_id));
   const all =
     kind === 'account'
@@ -288,26 +296,26 @@ export function closedRecords({
   kind,
   account_id: account,
   record_id: id,
-}: LoggedChange): NodeRecord[] {
+}: LoggedChange): SentRecord[] {
   if (account === null) return [];
   if (kind === 'authlist_cleared' || kind === 'overrides_cleared') {
     return [{ kind, account, value: null }];
   }
   if (id === null || kind === 'contract' || kind === 'account') return [goneRecord(account)];
-  return [{ kind, account, id, value: null }];
+  return [{ kind, account, id, value: null } as SentRecord];
 }
 
 /**
  * Whether a change shows as this record on every server, so that it is read once: limits of a user
  * may differ, and that an account has left a server concerns that one only.
  */
-export function isSameEverywhere({ kind, value }: NodeRecord): boolean {
-  if (kind === 'user') return (value as { limits?: unknown } | null)?.limits === undefined;
+export function isSameEverywhere({ kind, value }: SentRecord): boolean {
+  if (kind === 'user') return value?.limits === undefined;
   return kind === 'authlist' || kind === 'authlist_cleared';
 }
 
 /** Whether records may revoke access; these are sent before a stream's long changes. */
-export function mayRevoke(records: readonly NodeRecord[]): boolean {
+export function mayRevoke(records: readonly SentRecord[]): boolean {
   return records.some(
     ({ kind, value }) => value === null || ['user', 'contract', 'server', 'keys'].includes(kind),
   );

@@ -1,6 +1,7 @@
 // Refusals: which connections nodes refused lately, by minute, reason, source and user, for people
 // who ask why. Destinations are not in them. Verbs: report, list, forget, purge.
 import { canonicalAddress } from '../../../kit/src/address.ts';
+import type { RefusalReport, Refusal as Reported } from '../../../kit/src/node_interface.ts';
 import { forgetPast, listersOf, pastAddressesOf, purgePast } from '../authlist/authlist.ts';
 import { nextId } from '../changes/changes.ts';
 import type { Reader, Transaction, Value } from '../db/database.ts';
@@ -13,20 +14,6 @@ import { type NodeRow, nodesOfServer } from './store.ts';
 
 export type Refusal = store.ListedRefusal;
 
-/** Refusals of a minute that are alike, as a node reports them. */
-export interface NodeRefusal {
-  /** Epoch seconds. */
-  at: number;
-  reason: string;
-  source: string;
-  service: string;
-  port?: number;
-  /** Ids of the user that the credentials name. */
-  account?: number;
-  user?: number;
-  count: number;
-}
-
 const minuteSeconds = 60;
 /** How many rows a report has at most. */
 export const maxRefusalsOfReport = 500;
@@ -35,15 +22,6 @@ export const maxRefusalsOfReport = 500;
  * where wrong credentials, which anybody can send, have a part of their own.
  */
 export const maxRefusals = { node: 10_000, unnamed: 5000, account: 200, guesses: 100 };
-
-/** A report of a node: it may be repeated, and counts once. */
-export interface RefusalReport {
-  /** One run of the agent. */
-  boot: string;
-  /** Above that of the report before, in that run. */
-  seq: number;
-  refusals: readonly NodeRefusal[];
-}
 
 /** Adds a node's report. A user whom its server does not serve is not named. */
 export async function reportRefusals(
@@ -109,7 +87,7 @@ async function removeExcess(
  * Whether a refusal names a user who exists. Of accounts that the server does not serve, only that
  * very refusal names one: a node can't fill the lists of all accounts with other words.
  */
-async function namesOf(tx: Transaction, node: NodeRow, reported: readonly NodeRefusal[]) {
+async function namesOf(tx: Transaction, node: NodeRow, reported: readonly Reported[]) {
   const keys = reported.flatMap(({ account, user }) =>
     account === undefined || user === undefined ? [] : [[account, user] as const],
   );
@@ -118,7 +96,7 @@ async function namesOf(tx: Transaction, node: NodeRow, reported: readonly NodeRe
     served(tx, node.server_id, accounts),
     usersByKey(tx, keys),
   ]);
-  return ({ account, user, reason }: NodeRefusal) =>
+  return ({ account, user, reason }: Reported) =>
     account !== undefined &&
     user !== undefined &&
     userOf(account, user) !== undefined &&

@@ -1,5 +1,6 @@
 // Usage as nodes report it: a batch counts once, or is held when no such machine can have carried
 // it.
+import type { UsageBatch } from '../../../kit/src/node_interface.ts';
 import { requireAccount } from '../accounts/accounts.ts';
 import { type BytesLeft, bytesLeft } from '../contract_servers/contract_servers.ts';
 import type { Transaction } from '../db/database.ts';
@@ -8,19 +9,12 @@ import { claimBatch } from '../usage/usage.ts';
 import { bytesLeftOfUsers, type UserBytesLeft } from '../users/users.ts';
 import { oldestUsageSeconds, plausibleBytes, reportedUntil } from './allowance.ts';
 import { isHeld } from './held_store.ts';
-import { bytesOf, countRows, hold, knownRows, type UsageRow, usersOf } from './held_usage.ts';
+import { bytesOf, countRows, hold, knownRows, usersOf } from './held_usage.ts';
 import * as log from './log_store.ts';
 import * as store from './store.ts';
 
 /** A node splits more rows into several batches. */
 export const maxRowsOfBatch = 20_000;
-
-export interface UsageReport {
-  /** One run of the agent's journal; `seq` rises in it with every batch. */
-  boot: string;
-  seq: number;
-  rows: UsageRow[];
-}
 
 export interface UsageOutcome {
   counted: boolean;
@@ -43,7 +37,7 @@ export interface UsageOutcome {
 export async function countReport(
   tx: Transaction,
   node: store.NodeRow,
-  { boot, seq, rows }: UsageReport,
+  { boot, seq, rows }: UsageBatch,
   maxBytesPerSecond: number,
 ): Promise<UsageOutcome & { isHeldNow: boolean }> {
   const tooOld = rows.findIndex((row) => row.at < tx.now - oldestUsageSeconds);

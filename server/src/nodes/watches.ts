@@ -3,6 +3,11 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { canonicalAddress } from '../../../kit/src/address.ts';
+import type {
+  GroupSums,
+  LargestGroups,
+  ConnectionGroup as NodeGroup,
+} from '../../../kit/src/node_interface.ts';
 import { nextId, recordChange } from '../changes/changes.ts';
 import type { Context } from '../context.ts';
 import type { Actor, Database, Reader, Transaction } from '../db/database.ts';
@@ -26,35 +31,8 @@ export interface WatchFilter {
   node_id?: number | undefined;
 }
 
-/** The connections of one user from one address to one exit by one service, as a node has them. */
-export interface NodeConnectionGroup {
-  service: string;
-  account: number;
-  user: number;
-  address: string;
-  exit_ip: string;
-  /** How the user was identified. */
-  by: Array<'authlist' | 'token' | 'vpn'>;
-  /** The authlist entry that let some of them in. */
-  entry?: number;
-  connections: number;
-  /** When the oldest began, and a byte last moved; epoch seconds. */
-  since: number;
-  last_byte_at: number;
-  up: number;
-  down: number;
-}
-
-type Sums = Pick<NodeConnectionGroup, 'connections' | 'up' | 'down'> & { groups: number };
-
-/** The largest groups of a node, and the sums of the others. */
-export interface NodeConnections {
-  groups: NodeConnectionGroup[];
-  rest: Sums;
-}
-
 /** The same of all nodes of a server. */
-export type ConnectionGroup = NodeConnectionGroup & { server: string; nodes: string[] };
+export type ConnectionGroup = NodeGroup & { server: string; nodes: string[] };
 
 /** The ways in which groups are summed: each is a fact that some of them share. */
 export type SummedBy = 'account' | 'user' | 'server' | 'address';
@@ -64,7 +42,7 @@ export type ConnectionSum = Partial<
   Pick<ConnectionGroup, 'account' | 'user' | 'server' | 'address'>
 > &
   Pick<ConnectionGroup, 'since' | 'last_byte_at'> &
-  Sums;
+  GroupSums;
 
 /**
  * Why a node is missing: it is offline, its agent is older and may not know of watches, or it did
@@ -78,8 +56,8 @@ export interface OpenConnections {
   /** The same of the sums, when they were asked for. */
   sums?: ConnectionSum[];
   /** The sums of the others, and of all. */
-  rest: Sums;
-  total: Sums;
+  rest: GroupSums;
+  total: GroupSums;
   /** The nodes that are not in these, with the reason. */
   missing: Array<{ node: string; server: string; reason: Silence }>;
 }
@@ -214,7 +192,7 @@ export async function reportConnections(
   actor: Actor,
   node: NodeRow,
   watch_id: number,
-  { groups, rest }: NodeConnections,
+  { groups, rest }: LargestGroups,
 ): Promise<void> {
   const over = notFound(`There is no watch ${watch_id} for this node: it is over.`, {
     code: 'question_over',
@@ -237,15 +215,15 @@ async function genuineGroups(
   db: Reader,
   node: NodeRow,
   filter: WatchFilter,
-  groups: readonly NodeConnectionGroup[],
+  groups: readonly NodeGroup[],
   now: number,
-): Promise<NodeConnectionGroup[]> {
+): Promise<NodeGroup[]> {
   const spelled = groups.flatMap((group) => {
     const address = canonicalAddress(group.address);
     const exit_ip = canonicalAddress(group.exit_ip);
     if (address === undefined || exit_ip === undefined) return [];
     const [since, last_byte_at] = [group.since, group.last_byte_at].map((at) => Math.min(at, now));
-    return [{ ...group, address, exit_ip, since, last_byte_at } as NodeConnectionGroup];
+    return [{ ...group, address, exit_ip, since, last_byte_at } as NodeGroup];
   });
   const wanted = spelled.filter((group) => isAskedFor(group, filter));
   const accounts = [...new Set(wanted.map(({ account }) => account))];
@@ -261,7 +239,7 @@ async function genuineGroups(
   );
 }
 
-function isAskedFor(group: NodeConnectionGroup, filter: WatchFilter): boolean {
+function isAskedFor(group: NodeGroup, filter: WatchFilter): boolean {
   const { account_id, user_id, address, exit_ip } = filter;
   return (
     (account_id ?? group.account) === group.account &&
@@ -277,8 +255,8 @@ async function readAnswers(
   secrets: Secrets,
   watch_id: number,
   now: number,
-): Promise<Map<number, NodeConnections>> {
-  const answers = new Map<number, NodeConnections>();
+): Promise<Map<number, LargestGroups>> {
+  const answers = new Map<number, LargestGroups>();
   for (const { node_id, sealed } of await store.freshAnswers(db, watch_id, now - freshSeconds)) {
     let text: string;
     try {
@@ -287,7 +265,7 @@ async function readAnswers(
       continue;
     }
     const json = inflateRawSync(Buffer.from(text, 'base64'));
-    answers.set(node_id, JSON.parse(json.toString()) as NodeConnections);
+    answers.set(node_id, JSON.parse(json.toString()) as LargestGroups);
     // Each node may name a thousand groups.
     await turn();
   }
@@ -298,7 +276,7 @@ async function readAnswers(
 
 /** Groups of the nodes of one server become one. */
 async function merge(
-  answers: ReadonlyMap<number, NodeConnections>,
+  answers: ReadonlyMap<number, LargestGroups>,
   nodes: readonly store.AskedNode[],
   { maxRows, by }: { maxRows: number; by?: SummedBy | undefined },
 ): Promise<OpenConnections> {
@@ -336,7 +314,7 @@ async function merge(
   };
 }
 
-const largestFirst = <T extends Omit<Sums, 'groups'>>(rows: T[]): T[] =>
+const largestFirst = <T extends Omit<GroupSums, 'groups'>>(rows: T[]): T[] =>
   rows.sort((a, b) => b.connections - a.connections || b.up + b.down - a.up - a.down);
 
 function sumsBy(by: SummedBy, groups: readonly ConnectionGroup[]): ConnectionSum[] {
@@ -360,7 +338,7 @@ export function reasonOf({ live, version: its }: store.AskedNode): Silence {
   return compareVersions(its, version) < 0 ? 'outdated' : 'no_answer';
 }
 
-function addGroup(group: ConnectionGroup, other: NodeConnectionGroup, node: string): void {
+function addGroup(group: ConnectionGroup, other: NodeGroup, node: string): void {
   group.nodes.push(node);
   group.connections = sum(group.connections, other.connections);
   group.up = sum(group.up, other.up);
@@ -371,16 +349,16 @@ function addGroup(group: ConnectionGroup, other: NodeConnectionGroup, node: stri
   if (other.entry !== undefined) group.entry = other.entry;
 }
 
-const noSums = (): Sums => ({ groups: 0, connections: 0, up: 0, down: 0 });
+const noSums = (): GroupSums => ({ groups: 0, connections: 0, up: 0, down: 0 });
 
 /** Of groups, and of sums of them. */
-function sumsOf(rows: ReadonlyArray<Omit<Sums, 'groups'> & { groups?: number }>): Sums {
+function sumsOf(rows: ReadonlyArray<Omit<GroupSums, 'groups'> & { groups?: number }>): GroupSums {
   const sums = noSums();
   for (const row of rows) addSums(sums, { ...row, groups: row.groups ?? 1 });
   return sums;
 }
 
-function addSums(sums: Sums, more: Sums): void {
+function addSums(sums: GroupSums, more: GroupSums): void {
   for (const name of ['groups', 'connections', 'up', 'down'] as const) {
     sums[name] = sum(sums[name], more[name]);
   }

@@ -2,6 +2,7 @@
 // makes them one engine.
 import { isIP } from 'node:net';
 import { join } from 'node:path';
+import type { EndOrder, Position } from '../../../../kit/src/node_interface.ts';
 import { SerialQueue } from '../../../../kit/src/serial_queue.ts';
 import { mayDial, ownAddresses } from '../../address.ts';
 import { connectionCaps } from '../../connection_caps.ts';
@@ -21,7 +22,6 @@ import { decideWithin, isDrained } from '../../policy/decide.ts';
 import type { Question } from '../../policy/decision.ts';
 import type { LastUsed } from '../../policy/last_used.ts';
 import { type Listener, Policy } from '../../policy/policy.ts';
-import type { EndOrder, Position } from '../../policy/records.ts';
 import type { Refusal } from '../../policy/refusals.ts';
 import type { Revoked } from '../../policy/sessions.ts';
 import { Resolver } from '../../resolver.ts';

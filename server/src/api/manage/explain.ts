@@ -1,10 +1,11 @@
 // …/servers/{server}/explain: a node's decision about a connection of the account, and its reason.
 import { type Static, Type } from 'typebox';
+import type { ConnectionQuestion } from '../../../../kit/src/node_interface.ts';
 import { forOperators } from '../../../../kit/src/refusal_settings.ts';
 import { invalidField } from '../../errors.ts';
 import { Named, Text } from '../../http/fields.ts';
 import { ownAddress } from '../../http/own_address.ts';
-import { answerOfNodes, answerSeconds, type Question } from '../../nodes/nodes.ts';
+import { answerOfNodes, answerSeconds } from '../../nodes/nodes.ts';
 import { claimsOfUser } from '../../users/users.ts';
 import { parseAddress } from '../../values/address.ts';
 import { ServerPath } from '../account/servers.ts';
@@ -43,7 +44,10 @@ function shownTo(
 }
 
 /** Checks the exit for the client's own connections only: the time taken would reveal others. */
-const ofOwn = ({ account_name: account, only_user }: Scope): Pick<Question, 'check_exit_of'> => ({
+const ofOwn = ({
+  account_name: account,
+  only_user,
+}: Scope): Pick<ConnectionQuestion, 'check_exit_of'> => ({
   check_exit_of: { account, ...(only_user && { user: only_user.name }) },
 });
 

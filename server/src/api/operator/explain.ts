@@ -1,17 +1,13 @@
 // /admin/servers/{server}/explain: asks a node of the server what it would do with a connection.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
+import type { ConnectionQuestion, LoginQuestion } from '../../../../kit/src/node_interface.ts';
 import { forOperators } from '../../../../kit/src/refusal_settings.ts';
 import { readLogin, vpnServices } from '../../../../kit/src/vpn_password.ts';
 import type { Context } from '../../context.ts';
 import { conflict, invalidField } from '../../errors.ts';
 import { Integer, Named, OneOf, Text } from '../../http/fields.ts';
-import {
-  answerOfNodes,
-  answerSeconds,
-  type LoginQuestion,
-  type Question,
-} from '../../nodes/nodes.ts';
+import { answerOfNodes, answerSeconds } from '../../nodes/nodes.ts';
 import { exitIpsOfServer, requireServer } from '../../servers/servers.ts';
 import { parseAddress } from '../../values/address.ts';
 import { claimsOf, decisionFields, noAnswer, requestFields, withDefaults } from '../decisions.ts';
@@ -43,7 +39,7 @@ const ServerPath = Type.Object({ server: Type.String({ description: 'Server shor
 function questionOf(
   { secrets }: Context,
   { from, token, ...rest }: Static<typeof Connection>,
-): Question {
+): ConnectionQuestion {
   if ((rest.user === undefined) !== (token === undefined)) {
     const [missing, given] = rest.user === undefined ? ['user', 'token'] : ['token', 'user'];
     throw invalidField(missing, `is missing beside ${given}; a client presents both or neither.`);
@@ -57,7 +53,11 @@ function questionOf(
 
 export function explainRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: nodes');
-  const ask = async (request: FastifyRequest, server: string, question: Question | LoginQuestion) =>
+  const ask = async (
+    request: FastifyRequest,
+    server: string,
+    question: ConnectionQuestion | LoginQuestion,
+  ) =>
     forOperators(
       await answerOfNodes(ctx, (action) => operatorWrite(ctx, request, action), server, question),
     );
