@@ -130,12 +130,11 @@ function fold(connection: Connection): boolean {
 function run(file: string): void {
   let connection: Connection | undefined;
   const outcomeOf = (order: Order): Outcome => {
-    if (order === 'open') {
-      connection?.close();
-      connection = new Connection(file, 'checkpoint');
-      return 'opened';
-    }
-    return connection && fold(connection) ? 'folded' : 'later';
+    if (order === 'fold' && connection) return fold(connection) ? 'folded' : 'later';
+    connection?.close();
+    connection = undefined;
+    connection = new Connection(file, 'checkpoint');
+    return 'opened';
   };
   parentPort?.on('message', (order: Order) => {
     if (order === 'close') {
