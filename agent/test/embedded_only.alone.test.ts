@@ -78,46 +78,130 @@ describe('the embedded engine', () => {
     ['a plain port', () => normal],
     ['a TLS port', tlsPort],
   ];
-  const endings: Array<[string, () => unknown]> = [
-    ['by an order', () => node.engine.end({ account: 1 })],
-    [
-      'because of a limit of its user',
-      async () => {
+  const withOrigin = async (
+    onText: (socket: Socket, text: string) => void,
+    work: (origin: RawOrigin) => Promise<void>,
+  ) => {
+    const raw = await startRawOrigin(onText);
+    try {
+      await work(raw);
+    } finally {
+      stopRawOrigin(raw);
+    }
+  };
+
+  interface Ending {
+    why: string;
+    /** A request to an origin; otherwise a tunnel. */
+    request?: (url: string) => string;
+    end: (download: { client: t.Client; from: Socket }) => unknown;
+  }
+  const breakOff: Ending['end'] = ({ client, from }) => {
+    from.resetAndDestroy();
+    // The node reads no more from there: it learns of it when it writes.
+    client.write('more');
+  };
+  const get = (url: string) => t.requestText('GET', url);
+  const tooMany = t.requestText('GET', 'http://unknown.example/').repeat(18);
+  const endings: Ending[] = [
+    { why: 'by an order', end: () => node.engine.end({ account: 1 }) },
+    {
+      why: 'because of a limit of its user',
+      end: async () => {
         node.engine.share([{ account: 1, user: 1, connections: 1, ahead: 1, networks: [] }]);
         await node.apply(t.userRecord(1, { limits: { connections: 1 } }));
         node.engine.share([]);
         await node.apply(t.userRecord(1));
       },
-    ],
+    },
+    {
+      why: 'because its port closes',
+      end: async () => {
+        await node.apply(t.serverRecord({ exit_ips: [] }));
+        await node.apply(t.serverRecord());
+      },
+    },
+    { why: 'because its destination breaks', end: breakOff },
+    {
+      why: 'because its destination breaks',
+      request: (url) => `POST ${url} HTTP/1.1\r\nContent-Length: 100\r\n\r\n`,
+      end: breakOff,
+    },
+    { why: 'by its client', end: ({ client }) => client.socket.destroy() },
+    {
+      why: 'by one request too many behind it',
+      request: get,
+      end: ({ client }) => client.write(tooMany),
+    },
+    {
+      why: 'by what is no request behind it',
+      request: get,
+      end: ({ client }) => client.write('\x01\r\n\r\n'),
+    },
   ];
-  test.each(
-    ports.flatMap(([at, through]) => endings.map(([why, end]) => [why, at, through, end] as const)),
-  )(
-    'a download that is ended %s at %s is billed for no byte that the client cannot get',
-    async (_why, _at, through, end) => {
-      const usage = await t.Usage.from(node.engine, origin.url, normal);
-      const client = await t.openTunnel(through(), origin.to);
-      client.socket.pause();
-      client.write(t.requestText('GET', '/bytes/50000000'));
-      let before = 0;
-      await t.until(async () => {
+  /** Fills the way to a client that does not read, ends it, and expects a bill of what was sent. */
+  const expectBill = (
+    { engine }: EmbeddedNode,
+    through: t.Through,
+    { request, end }: Pick<Ending, 'request' | 'end'>,
+  ) =>
+    withOrigin(
+      (socket) => {
+        const head = 'HTTP/1.1 200 OK\r\nContent-Length: 50000000\r\n\r\n';
+        socket.write(head + 'x'.repeat(50_000_000));
+      },
+      async ({ port, sockets }) => {
+        const usage = await t.Usage.from(engine);
+        const to = `${t.originIp}:${port}`;
+        const client = request ? await t.Client.open(through) : await t.openTunnel(through, to);
+        client.socket.pause();
+        client.write(request ? request(`http://${to}/`) : get('/'));
+        let before = 0;
+        await t.until(async () => {
+          await usage.poll();
+          const down = usage.open[0]?.down ?? 0;
+          const isFull = down > 100_000 && down === before;
+          before = down;
+          return isFull;
+        });
+        await end({ client, from: sockets[0] as Socket });
+        await t.until(async () => {
+          await usage.poll();
+          return usage.open.length === 0;
+        });
+        client.socket.destroy();
+        // The system takes a write in parts; one that is under way does not count.
+        const bill = { up: client.sent, down: before };
+        expect(usage.sums.get('1 1')).toEqual(bill);
         await usage.poll();
-        const down = usage.open[0]?.down ?? 0;
-        const isFull = down > 100_000 && down === before;
-        before = down;
-        return isFull;
+        expect(usage.sums.get('1 1'), 'once').toEqual(bill);
+      },
+    );
+  test.each(
+    ports.flatMap(([at, through]) =>
+      endings.map((ending) => {
+        const what = ending.request ? 'response' : 'tunnel';
+        return [what, ending.why, at, through, ending] as const;
+      }),
+    ),
+  )(
+    'a %s that is ended %s at %s is billed for no byte that the client cannot get',
+    (_what, _why, _at, through, ending) => expectBill(node, through(), ending),
+  );
+  test.each(ports)(
+    'a tunnel at %s in which nothing moves is billed for no byte that the client cannot get',
+    async (_at, through) => {
+      const own = await startEmbeddedNode({
+        records: t.usualRecords(),
+        settings: { EXITWARD_AGENT_PORT_SHIFT: String(shift), EXITWARD_AGENT_IDLE_SECONDS: '1' },
       });
-      await end();
-      client.socket.resume();
-      await client.ended();
-      await usage.poll();
-      const { up, down } = usage.sums.get('1 1') ?? { up: 0, down: 0 };
-      expect(up).toBe(client.sent);
-      expect(down).toBeLessThanOrEqual(client.received);
-      // The system takes a write in parts; one that is under way does not count.
-      expect(down).toBeGreaterThan(client.received - 70_000);
-      await usage.poll();
-      expect(usage.sums.get('1 1'), 'once').toEqual({ up, down });
+      const { port, ...rest } = through();
+      const shifted = { ...rest, port: port + shift };
+      try {
+        await expectBill(own, shifted, { end: () => {} });
+      } finally {
+        await own.stop();
+      }
     },
   );
 
@@ -151,18 +235,6 @@ describe('the embedded engine', () => {
       expect(node.engine.held()).toEqual([]);
     },
   );
-
-  const withOrigin = async (
-    onText: (socket: Socket, text: string) => void,
-    work: (origin: RawOrigin) => Promise<void>,
-  ) => {
-    const raw = await startRawOrigin(onText);
-    try {
-      await work(raw);
-    } finally {
-      stopRawOrigin(raw);
-    }
-  };
 
   describe('in words', () => {
     test.each([

@@ -68,19 +68,13 @@ export class Connection {
     this.own = own;
     this.#onFinished = onFinished;
     this.#onUsed = onUsed;
-    socket.once(
-      'close',
-      own(() => this.#endLast()),
-    );
-  }
-
-  /**
-   * Closes it at once. It is counted before: afterwards the bytes of the last write that the system
-   * has not accepted look as if they were sent.
-   */
-  cut(): void {
-    this.#endLast();
-    this.socket.destroy();
+    // All ways to end a socket lead here: the client's, the program's, and Node's own. Afterwards
+    // the bytes of the last write that the system has not accepted look as if they were sent.
+    const destroy = socket._destroy;
+    socket._destroy = (error, done) => {
+      own(() => this.#endLast())();
+      destroy.call(socket, error, done);
+    };
   }
 
   #endLast(): void {
@@ -256,7 +250,7 @@ export class Connections {
   }
 
   close(name: string): void {
-    this.#byName.get(name)?.cut();
+    this.#byName.get(name)?.socket.destroy();
   }
 
   /** A finished exchange is returned until the cursor that came with it comes back. */

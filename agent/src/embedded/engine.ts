@@ -286,7 +286,7 @@ class EmbeddedEngine implements Engine {
     }
     for (const { connection, reason } of accepted.excess(clock.now())) {
       log.info({ connection: connection.name, reason }, 'a connection was ended');
-      connection.cut();
+      connection.socket.destroy();
     }
   }
 
