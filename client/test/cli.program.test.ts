@@ -146,7 +146,7 @@ describe.each(variants)('in the %s variant', (variant) => {
 
     const again = await exw.run('authlist', 'add', '--user', 'alice');
     expect(again.code, again.stderr).toBe(1);
-    expect(again.stderr).toBe('exw: ip: 127.0.0.1 is already on the authlist.\n');
+    expect(again.stderr).toBe('exw: <ip>: 127.0.0.1 is already on the authlist.\n');
 
     expect((await exw.json('authlist', 'change', '--expiry', '2030-01-31')).expiry).toBe(
       Date.UTC(2030, 0, 31) / 1000,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { BuiltAccount } from '../../server/test/builders.ts';
-import { startTestApp, type TestApp } from '../../server/test/harness.ts';
+import { passwordOf, startTestApp, type TestApp } from '../../server/test/harness.ts';
 import { deepTest } from '../../test/deep_test.ts';
 import { effort } from '../../test/effort.ts';
 import { styled, Terminal } from '../../test/terminal.ts';
@@ -178,4 +178,23 @@ deepTest('exw does not send what the terminal sends already', async () => {
   command.end();
   await terminal.shows(/code 5/);
   expect(await terminal.screen()).not.toContain('heard');
+});
+
+test('a list of a person who signs in is watched with one session, which Ctrl-C ends', async () => {
+  await t.operator.patch('/accounts/acme/users/alice', { flags: { admin: true } });
+  await t.signIn('acme', 'alice');
+  const sessions = async () =>
+    (await t.operator.get('/accounts/acme/users/alice')).body.sign_in.sessions as number;
+  expect(await sessions()).toBe(1);
+  await open(loggedIn());
+  await terminal.enter('exw connections --user alice --watch --every 1s');
+  await terminal.shows(/^Password: /m);
+  await terminal.type(passwordOf('alice'));
+  await terminal.press('Enter');
+  await terminal.shows(/Every 1 s; Ctrl-C ends it\..*\nNo open connections\./);
+  await sleep(1500);
+  expect(await sessions()).toBe(2);
+  await terminal.press('C-c');
+  await terminal.shows(/code 0/);
+  expect(await sessions()).toBe(1);
 });

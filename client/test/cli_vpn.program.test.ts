@@ -115,7 +115,7 @@ test('a second factor is asked for; off a terminal it is given by --code', async
 
 test.each([
   [['profile'], 2, /--format: expected apple, .*; or a folder as --output/],
-  [['profile', '--format', 'android', '--exit', '198.18.0.1'], 1, /exit_ip: needs/],
+  [['profile', '--format', 'android', '--exit', '198.18.0.1'], 2, /--exit: needs <server>/],
   [['login', 'none'], 1, /"none" is not added to the account/],
   [['login', 'par1'], 1, /"par1" has no VPN/],
 ])('%j is refused with exit code %d and a sentence', async (args, code, says) => {

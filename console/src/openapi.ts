@@ -870,6 +870,8 @@ export interface ExitUses {
     /** Whether its server has the exit now. */
     has_exit: boolean;
   }[];
+  /** The server that has the exit now; null: it is none of this network, or not any more. */
+  server: string | null;
 }
 
 export interface FoundEntry {
@@ -3080,7 +3082,30 @@ export interface Operations {
         user?: string;
         address?: string;
         server?: string;
-        reason?: string;
+        reason?:
+          | 'unknown_address'
+          | 'bad_token'
+          | 'expired_token'
+          | 'old_token_version'
+          | 'stale'
+          | 'inactive_user'
+          | 'no_proxy_flag'
+          | 'server_not_on_contract'
+          | 'wrong_port'
+          | 'no_service'
+          | 'contract_expired'
+          | 'contract_suspended'
+          | 'over_limit'
+          | 'destination_refused'
+          | 'user_expired'
+          | 'not_for_user'
+          | 'user_limit_reached'
+          | 'other_family'
+          | 'too_many_connections'
+          | 'too_many_addresses'
+          | 'drained'
+          | 'not_ready'
+          | 'other';
         since?: string;
         until?: string;
         before?: string;
@@ -3522,7 +3547,30 @@ export interface Operations {
         user?: string;
         address?: string;
         server?: string;
-        reason?: string;
+        reason?:
+          | 'unknown_address'
+          | 'bad_token'
+          | 'expired_token'
+          | 'old_token_version'
+          | 'stale'
+          | 'inactive_user'
+          | 'no_proxy_flag'
+          | 'server_not_on_contract'
+          | 'wrong_port'
+          | 'no_service'
+          | 'contract_expired'
+          | 'contract_suspended'
+          | 'over_limit'
+          | 'destination_refused'
+          | 'user_expired'
+          | 'not_for_user'
+          | 'user_limit_reached'
+          | 'other_family'
+          | 'too_many_connections'
+          | 'too_many_addresses'
+          | 'drained'
+          | 'not_ready'
+          | 'other';
         since?: string;
         until?: string;
         before?: string;
@@ -3890,7 +3938,30 @@ export interface Operations {
         user?: string;
         address?: string;
         server?: string;
-        reason?: string;
+        reason?:
+          | 'unknown_address'
+          | 'bad_token'
+          | 'expired_token'
+          | 'old_token_version'
+          | 'stale'
+          | 'inactive_user'
+          | 'no_proxy_flag'
+          | 'server_not_on_contract'
+          | 'wrong_port'
+          | 'no_service'
+          | 'contract_expired'
+          | 'contract_suspended'
+          | 'over_limit'
+          | 'destination_refused'
+          | 'user_expired'
+          | 'not_for_user'
+          | 'user_limit_reached'
+          | 'other_family'
+          | 'too_many_connections'
+          | 'too_many_addresses'
+          | 'drained'
+          | 'not_ready'
+          | 'other';
         since?: string;
         until?: string;
         before?: string;

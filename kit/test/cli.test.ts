@@ -17,6 +17,8 @@ import { testFolder } from '../../test/test_folder.ts';
 import { canonicalAddress, parseNetworks } from '../src/address.ts';
 import { commandsOf, optionsOf, type Program } from '../src/cli/command.ts';
 import { candidates } from '../src/cli/completion.ts';
+import { RequestFailure, UsageFault } from '../src/cli/failures.ts';
+import { inOptions } from '../src/cli/fields.ts';
 import { helpOf, overview } from '../src/cli/help.ts';
 import { type Column, narrowed, print, screenOf, table, textOf } from '../src/cli/output.ts';
 import { findCommand, parse } from '../src/cli/parse.ts';
@@ -328,6 +330,24 @@ describe.each(programs.map((program) => [program.name, program] as const))('%s',
     }
   });
 
+  test('names the option in an error about the field that it sets, and in one that mentions it', () => {
+    for (const command of commands) {
+      const options = Object.entries(command.options ?? {});
+      const explicit = options.flatMap(([, { field }]) => field ?? []);
+      for (const [name, option] of options) {
+        const field = option.field ?? name.replaceAll('-', '_');
+        // A person who signs in has a name, too.
+        if (option.field === undefined && explicit.includes(field)) continue;
+        for (const path of [field, `${field}.0`, `records.3.${field}`]) {
+          const message = `${path}: is not right next to \`${field}\`.`;
+          const failure = new RequestFailure(400, { message, field: path });
+          const said = (inOptions(failure, command) as Error).message;
+          expect(said, command.name).toBe(`--${name}: is not right next to --${name}.`);
+        }
+      }
+    }
+  });
+
   test('has the units of every time that it takes in its help', () => {
     const timed = commands.filter((command) =>
       Object.values(optionsOf(program, command)).some(({ value = '' }) =>
@@ -371,6 +391,71 @@ describe.each(programs.map((program) => [program.name, program] as const))('%s',
       expect(await offered(...path, '--')).toEqual(longs);
     }
     expect(await offered('no-such-noun', '')).toEqual([]);
+  });
+});
+
+describe('an error of a server, in the words of a command line', () => {
+  const option = (field?: string, value = '<name>') => ({
+    ...{ summary: '', value, read: String, ...(field === undefined ? {} : { field }) },
+  });
+  const words = {
+    options: {
+      of: option('user'),
+      servers: option('limits.servers'),
+      server: option('server'),
+      'active-until': option('limits.active_until', '<time>'),
+    },
+    arguments: { name: { read: String } },
+  };
+  const said = (message: string, status = 400, field = message.replace(/:.*/, '')) =>
+    inOptions(new RequestFailure(status, { message, field }), words);
+
+  test('names the option that sets the field inside of another, and in a record of a list', () => {
+    const names = [
+      ...['limits.servers', 'limits.servers.0', 'users.3.limits.servers'],
+      ...['server', 'user', 'name', 'name, server'],
+    ];
+    expect(names.map((field) => (said(`${field}: is wrong.`) as Error).message)).toEqual([
+      ...[
+        '--servers',
+        '--servers',
+        '--servers',
+        '--server',
+        '--of',
+        '<name>',
+        '<name>, --server',
+      ].map((name) => `${name}: is wrong.`),
+    ]);
+  });
+
+  test('stays as it is where no option sets the field, and where it names none', () => {
+    for (const message of ['servers: is wrong.', 'limits: is wrong.', 'user, host: are wrong.']) {
+      expect(said(message)).toMatchObject({ message, status: 400 });
+    }
+    const message = 'There is no user.';
+    expect(said(message, 404, undefined)).toMatchObject({ message, status: 404 });
+  });
+
+  test('is a command line that was not understood if the request itself is wrong', () => {
+    expect(said('user: is wrong.')).toBeInstanceOf(UsageFault);
+    expect(said('user: has gone.', 409)).not.toBeInstanceOf(UsageFault);
+  });
+
+  test('has times as a person writes them, and all faults', () => {
+    const late =
+      'limits.active_until: 1800000000 is over; expected epoch seconds after 1800000060.';
+    expect(said(late)).toMatchObject({
+      message:
+        '--active-until: 2027-01-15 08:00Z is over; expected a time after 2027-01-15 08:01Z.',
+    });
+    const faults = [
+      { field: 'user', message: 'user: is wrong.' },
+      { field: 'other', message: 'other: is wrong.' },
+    ];
+    const failure = new RequestFailure(400, { message: 'user: is wrong.', field: 'user', faults });
+    expect(inOptions(failure, words)).toMatchObject({
+      message: '--of: is wrong.\n- other: is wrong.',
+    });
   });
 });
 

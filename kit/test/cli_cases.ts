@@ -191,7 +191,7 @@ export const misunderstood: Array<[what: string, args: string[], says: string]> 
   [
     'a value of an option that cannot be read',
     ['audit', '--limit', 'x'],
-    `--limit: "x" isn't a whole number; expected such as 100`,
+    '--limit: expected a whole number of at least 1',
   ],
   [
     'a value that is none of those that there are',

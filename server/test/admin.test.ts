@@ -514,7 +514,7 @@ eachDatabase((database) => {
     });
 
     test.each([
-      ['from=5&to=5', /from: 5 is not before to/],
+      ['from=5&to=5', /from: 5 is not before `to`/],
       ['from=x', /from: expected a whole number/],
       ['by=month', /by: expected one of hour, day, server, user/],
       ['since=1', /since: is not a query parameter/],

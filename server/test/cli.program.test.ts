@@ -338,7 +338,7 @@ describe('against a running server', () => {
   test('a refusal of the server is its message, on standard error, with exit code 1', async () => {
     expectFailure(
       await cli.run('account', 'create', 'acme', ...terms),
-      /name: an account named "acme" exists/,
+      /<name>: an account named "acme" exists/,
     );
     expectFailure(await cli.run('account', 'show', 'nobody'), /no account named "nobody"/);
     expectFailure(
@@ -373,6 +373,32 @@ describe('against a running server', () => {
     ],
     [['inventory', 'import', 'network.xml'], /ends in .json or .csv/],
     [['account', 'show'], /missing required argument 'account'/],
+    [['refusal', 'list', '--limit', '0'], /--limit: expected a whole number of at least 1/],
+    [['connection', 'list', '--limit', '1001'], /--limit: expected a whole number from 1 to 1000/],
+    // The server refuses these, by the names that were typed.
+    [['connection', 'list', '--user', 'bob'], /--user: .*; expected --account as well\./],
+    [
+      ['connection', 'end', '--service', 'proxy'],
+      /--account: is missing; expected one of --account, --address, --exit, --server, --node\./,
+    ],
+    [['connection', 'list', '--exit', '1'], /--exit: "1" is not an IP address/],
+    [
+      ['refusal', 'list', '--reason', 'expired-token'],
+      /--reason: expected one of unknown_address, .*expired_token, .*other\./,
+    ],
+    [
+      ['audit', '--action', 'connections.find'],
+      /--action: there is no "connections.find"; expected an action such as .*connection, /,
+    ],
+    [
+      ['audit', '--action', 'authlist,node.paint'],
+      /--action: there is no "node.paint"; expected node, node.invite, /,
+    ],
+    [['usage', '--account', 'acme', '--from', '+2h'], /--from: .* is not before --to, 2/],
+    [
+      ['user', 'add', 'acme', 'eve', '--max-addresses', '2', '--address-window', '30'],
+      /--address-window: expected at least 60 seconds\./,
+    ],
     [['status', '--colour'], /unknown option '--colour'/],
   ])('%j is not understood: exit code 2', async (args, says) => {
     expectUsageFault(await cli.run(...args), says);

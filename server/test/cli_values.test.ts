@@ -5,8 +5,6 @@ import { describe, expect, test } from 'vitest';
 import { textOf } from '../../kit/src/cli/output.ts';
 import { list, span } from '../../kit/src/cli/values.ts';
 import { countsInWords, statusesInWords } from '../src/cli/columns.ts';
-import { ApiFailure } from '../src/cli/failures.ts';
-import type { Choice } from '../src/cli/given.ts';
 import { lifetime, pastFrom, size, sizeOrNone } from '../src/cli/values.ts';
 
 const empty = { of: 'rows' };
@@ -117,20 +115,4 @@ describe('what is shown', () => {
       }),
     );
   });
-});
-
-test('a fault of a field names the option that sets it, inside of another and in a record of a list, too', () => {
-  const choices: Choice[] = [
-    ['--server <name>', '', 'server'],
-    ['--servers <names>', '', 'limits.servers'],
-  ];
-  const said = (field: string) =>
-    new ApiFailure({ message: `${field}: is wrong.`, field, faults: undefined }).as(choices)
-      .message;
-  expect(said('server')).toBe('--server: is wrong.');
-  for (const field of ['limits.servers', 'limits.servers.0', 'users.3.limits.servers']) {
-    expect(said(field)).toBe('--servers: is wrong.');
-  }
-  for (const field of ['servers', 'user', 'limits'])
-    expect(said(field)).toBe(`${field}: is wrong.`);
 });

@@ -165,10 +165,15 @@ test('an order to end connections says which nodes were not reached, and until w
 
 test('who used an exit is not known while a node of it cannot say, and only otherwise is there no use', () => {
   const silent = { server: 'fra1', node: 'fra1-a', reason: 'not_logged', has_exit: true } as const;
-  const shown = (...missing: Array<typeof silent>) => usesShown({ uses: [], more: 0, missing });
+  const answer = { server: 'fra1' as string | null, uses: [], more: 0 };
+  const shown = (...missing: Array<typeof silent>) =>
+    usesShown({ ...answer, missing }, '198.51.100.7');
   expect(shown().parts).toMatchObject([{ empty: { of: 'uses of this exit at that time' } }]);
   expect(shown(silent).parts).toMatchObject([{ empty: undefined }]);
   expect(shown(silent).sentence).toMatch(
     /^Not known\. These nodes can't say: fra1-a \(no log of that time\)\./,
+  );
+  expect(usesShown({ ...answer, server: null, missing: [] }, '198.51.100.7').sentence).toMatch(
+    /^No server of this network has the exit IP 198\.51\.100\.7 now\./,
   );
 });

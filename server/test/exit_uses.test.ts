@@ -102,6 +102,7 @@ eachDatabase((database) => {
       ],
       more: 3,
       missing: [],
+      server: 'ams1',
     });
     for (const table of ['use_questions', 'use_answers']) {
       expect(await t.running.ctx.db.all(`select * from ${table}`)).toEqual([]);
@@ -212,6 +213,9 @@ eachDatabase((database) => {
     const exits = `/servers/ams1/exits`;
     await t.operator.delete(`${exits}/${exitIp}`);
     expect(await silentAt(added_at + 5)).toHaveLength(2);
+    // An answer says that no server has it, which no empty list could.
+    const { body } = await ask(question(), [silent, silent]);
+    expect([body.uses, body.server]).toEqual([[], null]);
     await t.operator.put(`/servers/fra1/exits/${exitIp}`, { port_base: 77 });
   });
 
@@ -229,7 +233,7 @@ eachDatabase((database) => {
     ]);
     for (const [change, field] of [
       [{ exit_ip: '198.51.100' }, 'exit_ip'],
-      [{ at: t.now() + 86_400 }, 'at'],
+      [{ at: t.now() + 61 }, 'at'],
       [{ destination: 'www.example.com' }, 'destination'],
       [{ destination: 'www.example.com:99999' }, 'destination'],
       [{ port: 0 }, 'port'],

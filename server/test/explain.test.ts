@@ -150,8 +150,8 @@ eachDatabase((database) => {
     [{ port: 0 }, /^port: /],
     [{ host: 'https://www.example.com/' }, /^host: /],
     [{ method: 'get' }, /^method: /],
-    [{ user: 'alice' }, /^token: is missing beside user/],
-    [{ token: secret }, /^user: is missing beside token/],
+    [{ user: 'alice' }, /^token: is missing next to `user`/],
+    [{ token: secret }, /^user: is missing next to `token`/],
     [{ hostname: 'a.example' }, /^hostname: is not a field/],
   ])('%o gets 400, which names the field', async (more, says) => {
     const { node, ask } = await scene();
@@ -430,8 +430,8 @@ describe('exitward explain', () => {
       stderr: expect.stringMatching(/none\/there.*ENOENT/),
     });
     expect(await cli.run(...words, '--user', 'alice')).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/token: is missing/),
+      code: 2,
+      stderr: expect.stringMatching(/--token: is missing next to --user; /),
     });
   });
 });

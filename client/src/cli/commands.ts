@@ -2,6 +2,7 @@
 
 import type { Program } from '../../../kit/src/cli/command.ts';
 import { completionOf } from '../../../kit/src/cli/completion.ts';
+import { RequestFailure } from '../../../kit/src/cli/failures.ts';
 import { isProxyFault } from '../../../kit/src/cli/https_proxy.ts';
 import { timeUnits } from '../../../kit/src/cli/values.ts';
 import { ConnectionError, ExitwardError } from '../errors.ts';
@@ -62,6 +63,8 @@ export function exw(env: Environment, version = ''): Program<Session> {
       session = new Session(options as ConstructorParameters<typeof Session>[0], env);
       return session;
     },
+    close: (session) => session.end(),
+    requestFailureOf,
     ask: (words, onAway) => askService(words, env, onAway),
     linesOf: (message, error) => [
       isOnItsWay(error) && session ? `${message}. ${session.wayInWords()}` : message,
@@ -71,6 +74,12 @@ export function exw(env: Environment, version = ''): Program<Session> {
     ],
   };
 }
+
+/** /v0 names the field of an error in its message alone. */
+const requestFailureOf = (error: unknown) =>
+  error instanceof ExitwardError && error.status !== undefined && !error.mayHaveActed
+    ? new RequestFailure(error.status, error)
+    : undefined;
 
 /** Whether there was no response, and not because of a proxy, which the message names then. */
 const isOnItsWay = (error: unknown) =>

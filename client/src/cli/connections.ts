@@ -1,26 +1,39 @@
 // exw connections: who is connected now with the account's users, and ending that.
+import { fieldsIn, queryOf } from '../../../kit/src/cli/fields.ts';
+import type { Options } from '../../../kit/src/cli/options.ts';
 import { type Column, counted, type Shown } from '../../../kit/src/cli/output.ts';
-import { clockInWords } from '../../../kit/src/cli/values.ts';
+import { bytesInWords, clockInWords, countUpTo } from '../../../kit/src/cli/values.ts';
+import { terminalWidth, wrapped } from '../../../kit/src/cli/wrapped.ts';
 import { command } from './command.ts';
 import { asPerson, personNotes, personOptions } from './person.ts';
 import { address } from './values.ts';
 
+interface Sums {
+  groups: number;
+  connections: number;
+  up: number;
+  down: number;
+}
+
 interface OpenConnections {
   connections: object[];
-  rest: { groups: number; connections: number };
+  sums?: object[];
+  rest: Sums;
+  total: Sums;
   missing: Array<{ server: string }>;
 }
 
-const columns: Column[] = [
-  'user',
-  'address',
-  'server',
-  ['exit IP', 'exit_ip'],
+const figures: Column[] = [
   ['open', 'connections'],
   ['sent', 'up', 'bytes'],
   ['received', 'down', 'bytes'],
   ['since', 'since', 'past'],
   ['last byte', 'last_byte_at', 'past'],
+];
+const columns: Column[] = [
+  ...['user', 'address', 'server'],
+  ['exit IP', 'exit_ip'],
+  ...figures,
   ['service', 'service', 'detail'],
   ['credentials', 'credentials', 'list'],
 ];
@@ -31,49 +44,79 @@ function missingNote(missing: OpenConnections['missing'], lack: string): string 
   return servers.length === 0 ? undefined : `${lack} from a node of ${servers.join(', ')}.`;
 }
 
-/** The groups and servers that the list lacks; undefined: none. */
-function lackOf({ rest, missing }: OpenConnections): string | undefined {
-  const sentences = [
-    rest.groups > 0 ? `${rest.connections} more in ${rest.groups} smaller groups.` : undefined,
+/** The sums of all groups, and the groups and servers that the list lacks. */
+export function notesOn({ rest, total, missing }: OpenConnections): string[] {
+  const { connections, groups, up, down } = total;
+  return [
+    connections > 0
+      ? `${counted(connections, 'connection')} in ${counted(groups, 'group')}, ${bytesInWords(up)} sent, ${bytesInWords(down)} received.`
+      : undefined,
+    rest.groups > 0
+      ? `${counted(rest.groups, 'smaller group')} with ${counted(rest.connections, 'connection')} not listed.`
+      : undefined,
     missingNote(missing, 'Incomplete: no answer'),
-  ];
-  return sentences.filter(Boolean).join(' ') || undefined;
+  ].flatMap((note) => note ?? []);
 }
+
+/** On a terminal the notes are below the list, where --watch draws them, too. */
+function shownConnections(value: OpenConnections, by: string | undefined): Shown {
+  const list = {
+    rows: value.sums ?? value.connections,
+    columns: by === undefined ? columns : [by, 'groups', ...figures],
+    empty: { of: 'open connections' },
+  };
+  const notes = notesOn(value);
+  if (!process.stdout.isTTY) return { value, parts: [list], sentence: notes.join(' ') };
+  const text = notes.map((note) => `${note}\n`).join('');
+  return { value, parts: [list, { text: wrapped(text, terminalWidth()) }] };
+}
+
+const by = ['user', 'server', 'address'] as const;
+
+const listOptions = {
+  ...personOptions,
+  of: {
+    ...{ filter: true, summary: 'only those of this user', field: 'user' },
+    ...{ value: '<name>', read: String },
+  },
+  address: {
+    ...{ filter: true, summary: 'only those from this address', field: 'address' },
+    ...{ value: '<ip>', read: address },
+  },
+  exit: {
+    ...{ filter: true, summary: 'only those to this exit IP', field: 'exit_ip' },
+    ...{ value: '<ip>', read: address },
+  },
+  server: {
+    ...{ filter: true, summary: 'only those of this server', field: 'server' },
+    ...{ value: '<name>', read: String },
+  },
+  by: {
+    ...{ summary: 'the sums of each of these', field: 'by', choices: by },
+    ...{ value: `<${by.join('|')}>`, read: String },
+  },
+  limit: {
+    ...{ summary: 'how many groups or sums to list; 1000, the most, when left out' },
+    ...{ field: 'limit', value: '<number>', read: countUpTo(1000) },
+  },
+} as const satisfies Options;
 
 export const connections = command({
   name: 'connections',
-  list: 'once',
+  list: true,
   summary: 'list open connections by user, address and exit IP, the most first',
-  options: {
-    ...personOptions,
-    of: { filter: true, summary: 'only those of this user', value: '<name>', read: String },
-    address: {
-      filter: true,
-      summary: 'only those from this address',
-      value: '<ip>',
-      read: address,
-    },
-    exit: { filter: true, summary: 'only those to this exit IP', value: '<ip>', read: address },
-    server: { filter: true, summary: 'only those of this server', value: '<name>', read: String },
-  },
+  options: listOptions,
   notes: `${personNotes}\nWithout the admin flag you see your own connections.`,
-  run: async (given, session): Promise<Shown> => {
-    const { of: user, address, exit: exit_ip, server } = given.options;
-    const wanted = Object.entries({ user, address, exit_ip, server, limit: '1000' });
-    const query = new URLSearchParams(
-      wanted.filter((field): field is [string, string] => field[1] !== undefined),
+  examples: [
+    'exw connections --user alice --watch',
+    'exw connections --user alice --of bob --by address',
+  ],
+  run: async ({ options }, session): Promise<Shown> => {
+    const query = queryOf({ limit: 1000, ...fieldsIn(listOptions, options) });
+    const value = await asPerson(session, options, (person) =>
+      person.send<OpenConnections>('GET', `/connections${query}`),
     );
-    const value = await asPerson(session, given.options, (person) =>
-      person.send<OpenConnections>('GET', `/connections?${query}`),
-    );
-    const sentence = lackOf(value);
-    return {
-      ...{
-        value,
-        parts: [{ rows: value.connections, columns, empty: { of: 'open connections' } }],
-      },
-      ...(sentence === undefined ? {} : { sentence }),
-    };
+    return shownConnections(value, options.by);
   },
 });
 
@@ -95,21 +138,24 @@ export function endedText({ ended, missing, until }: Ended): string {
   return sentences.filter(Boolean).join(' ');
 }
 
+const endOptions = {
+  ...personOptions,
+  of: { summary: 'those of this user', field: 'user', value: '<name>', read: String },
+  address: { summary: 'those from this address', field: 'address', value: '<ip>', read: address },
+  exit: { summary: 'those to this exit IP', field: 'exit_ip', value: '<ip>', read: address },
+  server: { summary: 'those of this server', field: 'server', value: '<name>', read: String },
+  service: {
+    summary: 'those of this service: proxy, proxy-https, vpn-ikev2, …',
+    field: 'service',
+    value: '<service>',
+    read: String,
+  },
+} as const satisfies Options;
+
 export const endConnections = command({
   name: 'connections end',
   summary: 'end open connections: all that have in common what the options say',
-  options: {
-    ...personOptions,
-    of: { summary: 'those of this user', value: '<name>', read: String },
-    address: { summary: 'those from this address', value: '<ip>', read: address },
-    exit: { summary: 'those to this exit IP', value: '<ip>', read: address },
-    server: { summary: 'those of this server', value: '<name>', read: String },
-    service: {
-      summary: 'those of this service: proxy, proxy-https, vpn-ikev2, …',
-      value: '<service>',
-      read: String,
-    },
-  },
+  options: endOptions,
   notes: `${personNotes}\nWithout the admin flag you end your own connections.`,
   examples: ['exw connections end --user alice --address 203.0.113.7'],
   question: ({ options: { of, address, exit, server, service } }) => {
@@ -119,10 +165,9 @@ export const endConnections = command({
     );
     return `This ends ${parts.length === 0 ? 'all open connections' : `the open connections${parts.join('')}`} that you may end. A user whose right stands may connect again at once.`;
   },
-  run: async (given, session): Promise<Shown> => {
-    const { of: user, address, exit: exit_ip, server, service } = given.options;
-    const value = await asPerson(session, given.options, (person) =>
-      person.send<Ended>('POST', '/connections/end', { user, address, exit_ip, server, service }),
+  run: async ({ options }, session): Promise<Shown> => {
+    const value = await asPerson(session, options, (person) =>
+      person.send<Ended>('POST', '/connections/end', fieldsIn(endOptions, options)),
     );
     return { value, parts: [], sentence: endedText(value) };
   },

@@ -1,6 +1,7 @@
 // A person at the service, signed in with a password, as in the console, for one command.
 
-import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
+import { Failure, RequestFailure, UsageFault } from '../../../kit/src/cli/failures.ts';
+import { inOptions } from '../../../kit/src/cli/fields.ts';
 import { commandFetch } from '../../../kit/src/cli/https_proxy.ts';
 import type { Option, OptionValues } from '../../../kit/src/cli/options.ts';
 import { notify } from '../../../kit/src/cli/output.ts';
@@ -40,12 +41,24 @@ type Credentials = OptionValues<typeof personOptions>;
 
 const responseMs = 30_000;
 
-/** Runs `action` as this person, and signs out. Errors: a failure in the server's words. */
+/** The people who are signed in, for as long as their command runs. */
+const people = new WeakMap<Session, Promise<Person>>();
+
+/**
+ * Runs `action` as this person, who is signed out when the command ends. Errors: a failure in the
+ * server's words.
+ */
 export async function asPerson<T>(
   session: Session,
   given: Credentials,
   action: (person: Person) => Promise<T>,
 ): Promise<T> {
+  const person = people.get(session) ?? signIn(session, given);
+  people.set(session, person);
+  return action(await person);
+}
+
+async function signIn(session: Session, given: Credentials): Promise<Person> {
   // The service is checked before the password is requested, since the password is sent there.
   const { url, has_token } = session.serviceFacts();
   if (given.account === undefined && !has_token) {
@@ -54,14 +67,16 @@ export async function asPerson<T>(
   const account = given.account ?? (await (await session.account()).client.contract.get()).name;
   const password = await readSecret(given['password-file'] ?? '-', 'Password');
   const person = new Person(url, given.user);
-  await person.signIn({ account, password, code: given.code });
-  try {
-    return await action(person);
-  } finally {
-    await person
-      .send('DELETE', '/session')
-      .catch(() => notify('exw: the session could not be ended; it ends by itself.'));
-  }
+  await person.signIn({ account, password, code: given.code }).catch((error) => {
+    // A command may have other options for fields of these names.
+    throw inOptions(error, { options: personOptions });
+  });
+  session.atEnd(() =>
+    person
+      .send<void>('DELETE', '/session')
+      .catch(() => notify('exw: the session could not be ended; it ends by itself.')),
+  );
+  return person;
 }
 
 export class Person {
@@ -97,9 +112,10 @@ export class Person {
     const text = await response.text();
     const reply = (
       /json/.test(response.headers.get('content-type') ?? '') && text ? JSON.parse(text) : {}
-    ) as T & { message?: string };
+    ) as T & Partial<RequestFailure>;
     if (response.ok) return reply;
-    throw new Failure(reply.message ?? `The service responded with status ${response.status}.`);
+    const { message = `The service responded with status ${response.status}.` } = reply;
+    throw new RequestFailure(response.status, { ...reply, message });
   }
 
   async #request(method: string, path: string, body?: object): Promise<Response> {

@@ -1,5 +1,8 @@
 // exw refusals: which connections of the account were refused lately, or those from this address.
+import { fieldsIn, queryOf } from '../../../kit/src/cli/fields.ts';
+import type { Options } from '../../../kit/src/cli/options.ts';
 import { type Column, type Shown, table } from '../../../kit/src/cli/output.ts';
+import { countUpTo } from '../../../kit/src/cli/values.ts';
 import { command } from './command.ts';
 import { asPerson, personNotes, personOptions } from './person.ts';
 import { address } from './values.ts';
@@ -15,40 +18,44 @@ const columns: Column[] = [
   ['service', 'service', 'detail'],
 ];
 
+const options = {
+  ...personOptions,
+  here: {
+    summary: 'those from the address that you call from, also where they name no user',
+    field: 'own_address',
+  },
+  of: {
+    ...{ filter: true, summary: 'only those that name this user', field: 'user' },
+    ...{ value: '<name>', read: String },
+  },
+  address: {
+    ...{ filter: true, summary: 'only those from this address', field: 'address' },
+    ...{ value: '<ip>', read: address },
+  },
+  server: {
+    ...{ filter: true, summary: 'only those of this server', field: 'server' },
+    ...{ value: '<name>', read: String },
+  },
+  reason: {
+    ...{ filter: true, summary: 'only with this reason: unknown_address, expired_token, …' },
+    ...{ field: 'reason', value: '<word>', read: String },
+  },
+  limit: {
+    ...{ summary: 'how many; 1000, the most, when left out', field: 'limit' },
+    ...{ value: '<count>', read: countUpTo(1000) },
+  },
+} as const satisfies Options;
+
 export const refusals = command({
   name: 'refusals',
-  list: 'once',
+  list: true,
   summary: 'list connections that were refused lately, the newest first',
-  options: {
-    ...personOptions,
-    here: {
-      summary: 'those from the address that you call from, also where they name no user',
-    },
-    of: { filter: true, summary: 'only those that name this user', value: '<name>', read: String },
-    address: {
-      filter: true,
-      summary: 'only those from this address',
-      value: '<ip>',
-      read: address,
-    },
-    server: { filter: true, summary: 'only those of this server', value: '<name>', read: String },
-    reason: {
-      filter: true,
-      summary: 'only with this reason: unknown_address, expired_token',
-      value: '<word>',
-      read: String,
-    },
-  },
+  options,
   notes: `${personNotes}\nWithout the admin flag you see those that name you.`,
   run: async (given, session): Promise<Shown> => {
-    const { here, of: user, address, server, reason } = given.options;
-    const own_address = here ? 'true' : undefined;
-    const wanted = Object.entries({ user, address, server, reason, own_address, limit: '1000' });
-    const query = new URLSearchParams(
-      wanted.filter((field): field is [string, string] => field[1] !== undefined),
-    );
+    const query = queryOf({ limit: 1000, ...fieldsIn(options, given.options) });
     const rows = await asPerson(session, given.options, (person) =>
-      person.send<object[]>('GET', `/refusals?${query}`),
+      person.send<object[]>('GET', `/refusals${query}`),
     );
     return table(rows, columns, { of: 'refusals' });
   },

@@ -49,6 +49,7 @@ export class Session {
   readonly #env: Environment;
   readonly #options: SessionOptions;
   #stored: StoredLogin | undefined;
+  #ending: Array<() => Promise<void>> = [];
 
   constructor(options: SessionOptions, env: Environment) {
     this.loginFile = loginFile(env);
@@ -60,6 +61,16 @@ export class Session {
   /** A sentence for each variable that looks like a setting of exw but is none. */
   get unknownSettings(): string[] {
     return unknownSettings(this.#env, /^EXW_/i, settings);
+  }
+
+  /** Has this done when the command ends. */
+  atEnd(action: () => Promise<void>): void {
+    this.#ending.push(action);
+  }
+
+  /** Ends what the command began. */
+  async end(): Promise<void> {
+    for (const action of this.#ending.splice(0)) await action();
   }
 
   /** The account, for every command except login. Errors: a failure or a usage fault. */

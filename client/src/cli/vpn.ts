@@ -23,9 +23,15 @@ const server = {
 } as const;
 const options = {
   ...personOptions,
-  exit: { summary: 'the exit of that server to dial', value: '<ip>', read: address },
+  exit: {
+    summary: 'the exit of that server to dial',
+    field: 'exit_ip',
+    value: '<ip>',
+    read: address,
+  },
   expiry: {
     summary: 'when the passwords end; with your token version when left out',
+    field: 'lifetime_seconds',
     value: '<time>',
     read: time,
   },
@@ -98,7 +104,7 @@ interface SeenServer {
 
 const vpnStatus = command({
   name: 'vpn status',
-  list: 'once',
+  list: true,
   summary:
     'list the exits that have a VPN, with its health, and say whether this machine leaves by one',
   options: personOptions,

@@ -47,7 +47,7 @@ export function RefusalList({ scope, useServers, children, more }: RefusalListPr
     ...(user && (scope || account) && { user }),
     ...(server && { server }),
     ...(node && !scope && { node }),
-    ...(reason && { reason }),
+    ...(reason && { reason: reason as 'other' }),
     ...(since !== undefined && { since: String(since) }),
     ...(until !== undefined && { until: String(until) }),
   };

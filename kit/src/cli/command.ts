@@ -1,5 +1,6 @@
 // The parts of a command, and of a program made of commands. Parsing, help, completion and the
 // manual read nothing else.
+import type { RequestFailure } from './failures.ts';
 import {
   type Argument,
   type Arguments,
@@ -77,8 +78,12 @@ export interface Program<Session> {
   unknownSettings: (session: Session) => readonly string[];
   /** Opens the session that commands work with. `options`: the values of the options above. */
   open: (options: Record<string, unknown>) => Session;
+  /** Ends what a session began, after its command or on Ctrl-C. */
+  close?: (session: Session) => Promise<void>;
   /** The names of records, for completion; `onAway` is called when it gives up. */
   ask?: (words: readonly string[], onAway: () => void) => Ask;
+  /** An error of the program's own kind as one that a server reports; undefined for any other. */
+  requestFailureOf?: (error: unknown) => RequestFailure | undefined;
   /** The lines that report an error. `message`: the program's name and the error's message. */
   linesOf?: (message: string, error: unknown) => readonly string[];
 }

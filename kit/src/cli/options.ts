@@ -22,6 +22,11 @@ export interface Option {
   summary: string;
   /** The records that its value names; a shell completes it from them. */
   known?: string;
+  /**
+   * The field of the request that it sets, `expiry`, or `limits.services` inside of another: errors
+   * about that field name the option. Without one it is named for the field of its own name.
+   */
+  field?: string;
   /** The placeholder of the value: `<time>`. A switch has none. */
   value?: string;
   read?: Reader<unknown>;

@@ -4,6 +4,7 @@ import { similar } from '../similar.ts';
 import { type Command, commandsOf, type Noun, optionsOf, type Program } from './command.ts';
 import { candidates, nextWords } from './completion.ts';
 import { UsageFault } from './failures.ts';
+import { inOptions } from './fields.ts';
 import { helpOf, overview } from './help.ts';
 import { narrowed, notify, print, printDocument, screenOf } from './output.ts';
 import { findCommand, type Parsed, parse } from './parse.ts';
@@ -29,7 +30,7 @@ export async function runProgram<Session>(
   try {
     const match = findCommand(commandsOf(program), words);
     return match
-      ? await runCommand(program, match.command, match.rest)
+      ? await naming(program, match.command, () => runCommand(program, match.command, match.rest))
       : withoutCommand(program, first, others[0]);
   } catch (error) {
     return failed(program, error);
@@ -49,6 +50,21 @@ async function complete<Session>(program: Program<Session>, words: string[]): Pr
   return 0;
 }
 
+/** Runs an action of a command. Errors: as of the action, by the names of its options. */
+async function naming<Session, T>(
+  { requestFailureOf }: Program<Session>,
+  command: Command<Session>,
+  action: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    const failure = requestFailureOf?.(error) ?? error;
+    const named = inOptions(failure, command);
+    throw named === failure ? error : named;
+  }
+}
+
 async function runCommand<Session>(
   program: Program<Session>,
   command: Command<Session>,
@@ -56,26 +72,36 @@ async function runCommand<Session>(
 ): Promise<number> {
   const parsed = parse(command, optionsOf(program, command), rest);
   if (!parsed) return succeedWith(helpOf(program, command));
-  const { given, common, filters } = parsed;
+  const { given, common } = parsed;
   const session = program.open(common);
   if (!command.reportsSettings) notify(...program.unknownSettings(session));
-  const question = common.yes ? undefined : await command.question?.(given, session);
-  if (question) await confirmed(question, () => command.extent?.(given, session));
-  if (common.watch) return watchCommand(parsed, command, session);
-  const outcome = await command.run(given, session);
+  try {
+    const question = common.yes ? undefined : await command.question?.(given, session);
+    if (question) await confirmed(question, () => command.extent?.(given, session));
+    if (common.watch) return await watchCommand(program, parsed, command, session);
+    return await showOutcome(parsed, command, await command.run(given, session));
+  } finally {
+    await program.close?.(session);
+  }
+}
+
+async function showOutcome<Session>(
+  { common, filters }: Parsed,
+  { list }: Command<Session>,
+  outcome: Awaited<ReturnType<Command<Session>['run']>>,
+): Promise<number> {
   if (typeof outcome === 'number') return outcome;
   if ('pieces' in outcome) await printDocument(outcome);
-  else
-    print(
-      narrowed(outcome, filters),
-      common.json,
-      command.list && !common.wide ? terminalWidth() : undefined,
-    );
+  else {
+    const width = list && !common.wide ? terminalWidth() : undefined;
+    print(narrowed(outcome, filters), common.json, width);
+  }
   return ('code' in outcome ? outcome.code : undefined) ?? 0;
 }
 
 /** Errors: a usage fault off a terminal, where nothing can be drawn in place. */
 async function watchCommand<Session>(
+  program: Program<Session>,
   { given, common, filters }: Parsed,
   command: Command<Session>,
   session: Session,
@@ -84,12 +110,12 @@ async function watchCommand<Session>(
     throw new UsageFault('--watch: expected a terminal, without --json and --wide');
   }
   const render = async () => {
-    const outcome = await command.run(given, session);
+    const outcome = await naming(program, command, () => command.run(given, session));
     return typeof outcome === 'object' && 'parts' in outcome
       ? screenOf(narrowed(outcome, filters), terminalWidth())
       : '';
   };
-  return watch(render, common.every ?? usualEverySeconds);
+  return watch(render, common.every ?? usualEverySeconds, async () => program.close?.(session));
 }
 
 function failed<Session>({ name, linesOf }: Program<Session>, error: unknown): number {

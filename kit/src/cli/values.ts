@@ -69,6 +69,19 @@ export function span(text: string): number {
   throw no('a span of time', text, `30s, 5m or 1h, a day at most; units are ${spanUnits}`);
 }
 
+/** How many, at least one. */
+export const count = countUpTo(Number.POSITIVE_INFINITY);
+
+/** The same, and no more than `max`. */
+export function countUpTo(max: number): (text: string) => number {
+  const range = max === Number.POSITIVE_INFINITY ? 'of at least 1' : `from 1 to ${max}`;
+  return (text) => {
+    const number = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+    if (number >= 1 && number <= max) return number;
+    throw new UsageFault(`expected a whole number ${range}`);
+  };
+}
+
 export function list(text: string): string[] {
   const words = text.split(',').map((word) => word.trim());
   if (words.every(Boolean)) return words;

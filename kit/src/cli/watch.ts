@@ -7,10 +7,15 @@ export const usualEverySeconds = 5;
 
 /**
  * Draws what `render` returns, and again every so many seconds. A failure after the first time is
- * shown above the last list. Errors: those of the first time. A signal ends it, Ctrl-C with 0.
+ * shown above the last list. Errors: those of the first time. A signal ends it; Ctrl-C runs `close`
+ * before that, and ends it with 0.
  */
-export async function watch(render: () => Promise<string>, every_seconds: number): Promise<never> {
-  process.once('SIGINT', () => process.exit(0));
+export async function watch(
+  render: () => Promise<string>,
+  every_seconds: number,
+  close: () => Promise<void>,
+): Promise<never> {
+  process.once('SIGINT', () => void close().finally(() => process.exit(0)));
   let text = await render();
   let fault = '';
   let height = 0;

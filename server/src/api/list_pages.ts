@@ -63,7 +63,7 @@ export function pageIn<S extends string>(query: ListQuery<S>): PageRequest<S | '
   if (query.limit === undefined) {
     const [field] = Object.keys(query);
     if (field === undefined) return undefined;
-    throw invalidField(field, 'is for a list in pages; expected a limit as well.');
+    throw invalidField(field, 'is for a list in pages; expected `limit` as well.');
   }
   const { sort = 'id', order = 'asc' } = query;
   const limit = limitIn(query.limit);

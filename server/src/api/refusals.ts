@@ -3,9 +3,9 @@ import type { FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../context.ts';
 import { invalidField } from '../errors.ts';
-import { Integer, Named, Text, Timestamp } from '../http/fields.ts';
+import { Integer, Named, OneOf, Text, Timestamp } from '../http/fields.ts';
 import { limitIn, linkNext, PageQuery, timeIn } from '../http/paging.ts';
-import { listRefusals, type RefusalFilter } from '../nodes/nodes.ts';
+import { listRefusals, type RefusalFilter, rejectionKinds } from '../nodes/nodes.ts';
 import { parseAddress } from '../values/address.ts';
 import { readNames } from './names.ts';
 
@@ -39,7 +39,7 @@ export const refusalFilters = {
   user: Type.Optional(Text('Only those that name this user.')),
   address: Type.Optional(Text('Only those from this IP address.', 64)),
   server: Type.Optional(Text('Only those of this server, by its short name.')),
-  reason: Type.Optional(Text('Only those with this reason.', 32)),
+  reason: Type.Optional(OneOf([...rejectionKinds], 'Only those with this reason.')),
   since: time('Only those of this time or later, epoch seconds.'),
   until: time('Only those before this time, epoch seconds.'),
   before: Type.Optional(Text('Only those that are older than the one with this id.', 22)),

@@ -255,7 +255,7 @@ export async function changeEntry(
   const account = await requireWritable(tx, account_id, rules.any_contract);
   requireMatch(before);
   if (Object.values(changes).every((value) => value === undefined)) {
-    throw badRequest('The body changes nothing; send at least one of ip, user, expiry.');
+    throw badRequest('The body changes nothing; send at least one of `ip`, `user`, `expiry`.');
   }
   const ip = changes.ip === undefined ? before.ip : parseAddress('ip', changes.ip, rules);
   if (ip !== before.ip) rules.conflicts?.rejectTooMany(tx, account_id);

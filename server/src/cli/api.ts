@@ -1,6 +1,6 @@
 // Calls the /admin API of a running server; an error becomes one sentence.
 
-import { Failure } from '../../../kit/src/cli/failures.ts';
+import { Failure, RequestFailure } from '../../../kit/src/cli/failures.ts';
 import { commandFetch, isProxyFault, proxyOf } from '../../../kit/src/cli/https_proxy.ts';
 import { networkFault } from '../../../kit/src/network_fault.ts';
 import { OpenToOthers, readPrivate } from '../../../kit/src/private_files.ts';
@@ -8,7 +8,6 @@ import type { Environment } from '../../../kit/src/settings.ts';
 import { hostOf, isLoopback, type OperatorAccess, readOperatorAccess } from '../config.ts';
 import { installation } from '../install/installation.ts';
 import type { Row } from './columns.ts';
-import { ApiFailure } from './failures.ts';
 import { LostData, sentenceOfLostData } from './lost_data.ts';
 
 /** No server answers at the expected address. */
@@ -118,7 +117,7 @@ export class AdminApi {
     if (fault && response.status === 401) {
       throw new Failure(`${fault.message} The token went to ${base} (by ${source}).`);
     }
-    if (fault) throw new ApiFailure(fault);
+    if (fault) throw new RequestFailure(response.status, fault);
     throw new Failure(`${base} answered ${response.status}, not as an Exitward server does.`);
   }
 }
@@ -137,7 +136,7 @@ async function readBody(response: Response): Promise<unknown> {
 }
 
 /** The sentence of an error, and the field or fields that it is about. */
-function faultIn(text: string): Pick<ApiFailure, 'message' | 'field' | 'faults'> | undefined {
+function faultIn(text: string): Pick<RequestFailure, 'message' | 'field' | 'faults'> | undefined {
   try {
     const { message, field, faults } = JSON.parse(text) as Record<string, unknown>;
     if (typeof message !== 'string') return undefined;

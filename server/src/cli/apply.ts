@@ -1,6 +1,6 @@
 // exitward apply: changes a part of the network to what one file declares, after showing a plan.
 
-import { Failure } from '../../../kit/src/cli/failures.ts';
+import { Failure, RequestFailure } from '../../../kit/src/cli/failures.ts';
 import { type Column, counted, notify, type Shown, table } from '../../../kit/src/cli/output.ts';
 import { confirmed } from '../../../kit/src/cli/question.ts';
 import { bytesInWords, timeInWords } from '../../../kit/src/cli/values.ts';
@@ -8,7 +8,7 @@ import { type Count, countsInWords } from './actions.ts';
 import type { AdminApi } from './api.ts';
 import type { Row } from './columns.ts';
 import type { Verb } from './command.ts';
-import { ApiFailure, FaultyFile } from './failures.ts';
+import { FaultyFile } from './failures.ts';
 import type { ManifestFile } from './manifest.ts';
 
 interface Change extends Row {
@@ -58,7 +58,7 @@ async function send(
   try {
     return await api.put<Plan>(`/manifests/${name}?${new URLSearchParams(query)}`, manifest.body);
   } catch (error) {
-    if (!(error instanceof ApiFailure)) throw error;
+    if (!(error instanceof RequestFailure)) throw error;
     const { message, field } = error;
     const faults = error.faults ?? (field === undefined ? [] : [{ field, message }]);
     if (faults.length === 0) throw error;

@@ -1,11 +1,10 @@
 // Verbs over the API in a short form, and how they become commands of the kit.
 import { type Command, commandsWith, type Noun } from '../../../kit/src/cli/command.ts';
-import type { Argument, Option } from '../../../kit/src/cli/options.ts';
+import type { Argument, Option, Options } from '../../../kit/src/cli/options.ts';
 import type { Document, Shown } from '../../../kit/src/cli/output.ts';
 import type { Environment } from '../../../kit/src/settings.ts';
 import { AdminApi } from './api.ts';
 import { recordsOf } from './completion.ts';
-import { ApiFailure } from './failures.ts';
 import { type Choice, Given } from './given.ts';
 
 /** The action of a command. Errors: a failure. */
@@ -48,18 +47,18 @@ export function nounOf(noun: string, summary: string, verbs: readonly Verb[]): N
 export function commandOf(verb: Verb, noun?: string): Command<Environment> {
   const { usage, summary, required = [], filters = [], options = [], question, extent } = verb;
   const [name = '', ...words] = usage.split(' ');
-  const choices = [...required, ...filters, ...options];
+  const table: Options = Object.fromEntries([
+    ...required.map((choice) => optionOf(choice, { required: true })),
+    ...filters.map((choice) => optionOf(choice, { filter: true })),
+    ...options.map((choice) => optionOf(choice, {})),
+  ]);
   const read = (given: { arguments: object; options: object }) =>
-    new Given(given.arguments, given.options, choices);
+    new Given(given.arguments, given.options, table);
   return {
     name: noun === undefined ? name : `${noun} ${name}`,
     summary,
     arguments: Object.fromEntries(words.map((word) => argumentOf(word, noun))),
-    options: Object.fromEntries([
-      ...required.map((choice) => optionOf(choice, { required: true })),
-      ...filters.map((choice) => optionOf(choice, { filter: true })),
-      ...options.map((choice) => optionOf(choice, {})),
-    ]),
+    options: table,
     ...(verb.list ? { list: verb.list } : {}),
     ...(verb.examples ? { examples: verb.examples } : {}),
     ...(question === undefined
@@ -71,10 +70,7 @@ export function commandOf(verb: Verb, noun?: string): Command<Environment> {
               : question(read(given), new AdminApi(env)),
         }),
     ...(extent ? { extent: (given, env) => extent(read(given), new AdminApi(env)) } : {}),
-    run: (given, env) =>
-      verb.run(read(given), new AdminApi(env)).catch((error) => {
-        throw error instanceof ApiFailure ? error.as(choices) : error;
-      }),
+    run: (given, env) => verb.run(read(given), new AdminApi(env)),
   };
 }
 
@@ -96,7 +92,7 @@ function argumentOf(word: string, noun: string | undefined): [name: string, argu
 
 /** `-f, --file <file>`, `--by <hour|day>` or `--dry-run`. */
 function optionOf(
-  [flags, summary, , parse = String]: Choice,
+  [flags, summary, field, parse = String]: Choice,
   more: Pick<Option, 'required' | 'filter'>,
 ): [name: string, option: Option] {
   const [, short, name = '', value] = /^(?:-(\w), )?--([\w-]+)(?: (<.*>))?$/.exec(flags) ?? [];
@@ -104,6 +100,7 @@ function optionOf(
   const listName = recordsOf(name);
   const option = {
     summary,
+    ...(field === undefined ? {} : { field }),
     ...(short ? { short } : {}),
     ...(value ? { value, read: parse } : {}),
     ...(choices ? { choices } : {}),

@@ -1,6 +1,6 @@
 // exitward connection …: who is connected now, ending that, and who used an exit.
 import { type Column, counted, type Shown } from '../../../kit/src/cli/output.ts';
-import { bytesInWords, clockInWords, span } from '../../../kit/src/cli/values.ts';
+import { bytesInWords, clockInWords, countUpTo, span } from '../../../kit/src/cli/values.ts';
 import { terminalWidth, wrapped } from '../../../kit/src/cli/wrapped.ts';
 import type { Row } from './columns.ts';
 import { nounOf } from './command.ts';
@@ -135,6 +135,8 @@ export function connectionsShown(value: OpenConnections): Shown {
 }
 
 interface ExitUses {
+  /** The one that has the exit now. */
+  server: string | null;
   uses: Row[];
   more: number;
   missing: Array<{
@@ -160,12 +162,12 @@ const useColumns: Column[] = [
 ];
 
 /** Without a row, the nodes that can't say come first: it may not be read as a no. */
-export function usesShown(value: ExitUses): Shown {
+export function usesShown(value: ExitUses, exit_ip: string): Shown {
   const rows = value.uses.map((use) => {
     const { first, last } = (use.exit_ports ?? {}) as { first?: number; last?: number };
     return { ...use, ports: first === last ? first : `${first}-${last}` };
   });
-  const { more, missing } = value;
+  const { server, more, missing } = value;
   const isKnown = rows.length > 0 || missing.length === 0;
   const empty = isKnown ? { of: 'uses of this exit at that time' } : undefined;
   const list = { rows, columns: useColumns, empty };
@@ -174,6 +176,7 @@ export function usesShown(value: ExitUses): Shown {
     ([reason, nodes]) => `${namesOf(nodes)} (${useReasons[reason]})`,
   );
   const notes = [
+    ...(server === null ? [`No server of this network has the exit IP ${exit_ip} now.`] : []),
     ...(more > 0
       ? [
           `${counted(more, 'other use')} not listed: name the port, the destination or a smaller margin.`,
@@ -211,7 +214,7 @@ export const connectionNoun = nounOf(
           '--limit <number>',
           'how many groups or sums to list, at most 1000; 100 when omitted',
           'limit',
-          whole,
+          countUpTo(1000),
         ],
       ],
       examples: [
@@ -269,7 +272,8 @@ export const connectionNoun = nounOf(
       examples: [
         'exitward connection find --exit 198.51.100.7 --at 2026-11-26T14:02Z --port 40211 --reason report-4711',
       ],
-      run: async (given, api) => usesShown(await api.post('/connections/find', given.fields)),
+      run: async (given, api) =>
+        usesShown(await api.post('/connections/find', given.fields), given.word('exit')),
     },
   ],
 );

@@ -1,6 +1,7 @@
 // exitward doctor: what the running server reports about itself, and checks of this machine's
 // files, disks, clock and name.
 
+import { RequestFailure } from '../../../kit/src/cli/failures.ts';
 import { findingsPart } from '../../../kit/src/cli/findings.ts';
 import { commandFetch } from '../../../kit/src/cli/https_proxy.ts';
 import {
@@ -19,7 +20,6 @@ import { installation } from '../install/installation.ts';
 import { version } from '../values/version.ts';
 import { AdminApi, destinationOf, NoServer } from './api.ts';
 import { command } from './command.ts';
-import { ApiFailure } from './failures.ts';
 import { LostData } from './lost_data.ts';
 
 export const doctor = command({
@@ -91,7 +91,7 @@ async function askServer(env: Environment, { data_dir }: Config): Promise<Asked>
     const isRunning = !(error instanceof NoServer) && (await answers(env));
     const isNamed = error instanceof NoServer && readOperatorAccess(env).admin_url !== undefined;
     const outcome = isRunning
-      ? fault(message, error instanceof ApiFailure ? logOfServer : otherToken)
+      ? fault(message, error instanceof RequestFailure ? logOfServer : otherToken)
       : unseen(isNamed, data_dir, message);
     return { isRunning, findings: [{ name: 'server', ...outcome }] };
   }

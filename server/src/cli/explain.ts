@@ -23,11 +23,8 @@ function tokenOf(given: Given): string | undefined {
 
 /** The answer of a node. Errors: a usage fault for options that cannot be combined. */
 function ask(given: Given, api: AdminApi): Promise<Row> {
-  const [service, exit_ip, user] = [
-    given.option('service'),
-    given.option('exit'),
-    given.option('user'),
-  ];
+  const { service, exit_ip, ...connection } = given.fields;
+  const { user } = connection;
   if (service === undefined) {
     const missing = ['from', 'port', 'host'].filter((name) => !given.has(name));
     if (missing.length > 0) {
@@ -35,10 +32,12 @@ function ask(given: Given, api: AdminApi): Promise<Row> {
         `${missing.map((name) => `--${name}`).join(', ')}: expected, or --service`,
       );
     }
-    const body = { ...given.fields, token: tokenOf(given) };
+    const body = { ...connection, token: tokenOf(given) };
     return api.post(given.path('/servers/<server>/explain'), body);
   }
-  if (user === undefined) throw new UsageFault('--user: expected with --service');
+  if (!String(user).includes('@')) {
+    throw new UsageFault('--user: expected user@account, with --service');
+  }
   const body = { service, login: user, ...(exit_ip === undefined ? {} : { exit_ip }) };
   return api.post(given.path('/servers/<server>/explain-login'), body);
 }
@@ -60,8 +59,13 @@ export const explainVerb: Verb = {
     [
       '--service <service>',
       'a login to vpn-ikev2, vpn-ikev1 or vpn-l2tp in place of a connection: with --user',
+      'service',
     ],
-    ['--exit <ip>', 'address that the client of the VPN dials; the first exit when omitted'],
+    [
+      '--exit <ip>',
+      'address that the client of the VPN dials; the first exit when omitted',
+      'exit_ip',
+    ],
     [
       '--destination-port <port>',
       'port that it asks for; 443 for CONNECT, 80 otherwise',

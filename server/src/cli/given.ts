@@ -1,6 +1,8 @@
 // The values of a command line: arguments by name, options, and the fields of a request's body or
 // query.
 import { UsageFault } from '../../../kit/src/cli/failures.ts';
+import { fieldsIn, queryOf } from '../../../kit/src/cli/fields.ts';
+import type { Options } from '../../../kit/src/cli/options.ts';
 
 /**
  * An option: its flags (`--limit <size>`), the field of the request's body or query that it sets
@@ -26,43 +28,24 @@ function readValue<T>(name: string, read: (text: string) => T, text: string): T 
   }
 }
 
-/** Sets a field, or one inside of another. */
-function setField(
-  fields: Record<string, unknown>,
-  [name = '', ...inner]: readonly string[],
-  value: unknown,
-): void {
-  if (inner.length === 0) fields[name] = value;
-  else {
-    fields[name] ??= {};
-    setField(fields[name] as Record<string, unknown>, inner, value);
-  }
-}
-
 export class Given {
   /** The values of the options that name a field. */
-  readonly fields: Record<string, unknown> = {};
+  readonly fields: Record<string, unknown>;
   /** The options that set a field: `--limit`. */
   readonly options: readonly string[];
   readonly #words: Readonly<Record<string, string | string[] | undefined>>;
   readonly #options: Readonly<Record<string, unknown>>;
 
-  constructor(words: object, options: object, choices: readonly Choice[]) {
+  constructor(words: object, values: object, options: Options) {
     this.#words = words as Record<string, string>;
-    const named = choices.map(([flags, , field]) => {
-      const [, name = '', value] = /--([\w-]+)( <)?/.exec(flags) ?? [];
-      return { name, field, isSwitch: value === undefined };
-    });
-    this.options = named.filter(({ field }) => field).map(({ name }) => `--${name}`);
-    const valued = new Set(named.filter(({ isSwitch }) => !isSwitch).map(({ name }) => name));
+    const settings = Object.entries(options).filter(([, { field }]) => field !== undefined);
+    this.options = settings.map(([name]) => `--${name}`);
     // A switch that is not given is false. An option with a value, such as --active, may be false
     // by its value.
     this.#options = Object.fromEntries(
-      Object.entries(options).filter(([name, value]) => value !== false || valued.has(name)),
+      Object.entries(values).filter(([name, value]) => value !== false || options[name]?.value),
     );
-    for (const { name, field } of named) {
-      if (field && this.has(name)) setField(this.fields, field.split('.'), this.#options[name]);
-    }
+    this.fields = fieldsIn(options, this.#options);
   }
 
   /** An argument or option, as it was written. */
@@ -92,8 +75,7 @@ export class Given {
   }
   /** The fields as a query string: `?account=acme`, or nothing. */
   query(): string {
-    const query = new URLSearchParams(this.fields as Record<string, string>);
-    return query.size === 0 ? '' : `?${query}`;
+    return queryOf(this.fields);
   }
   option(name: string): unknown {
     return this.#options[name];

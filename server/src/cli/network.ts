@@ -9,6 +9,7 @@ import {
   type Shown,
   table,
 } from '../../../kit/src/cli/output.ts';
+import { count } from '../../../kit/src/cli/values.ts';
 import { terminalWidth, wrapped } from '../../../kit/src/cli/wrapped.ts';
 import { showAt } from './actions.ts';
 import type { AdminApi } from './api.ts';
@@ -208,11 +209,11 @@ export const auditVerb: Verb = {
     ['--until <time>', 'only before that: 2027-01-31, 2h or 7d ago', 'until', past],
     ['--before <id>', 'only entries older than this one', 'before', whole],
   ],
-  options: [['--limit <count>', 'how many; 100 when omitted', 'limit', whole]],
+  options: [['--limit <count>', 'how many; 100 when omitted', 'limit', count]],
   run: async (given, api) => {
     const limit = (given.option('limit') as number | undefined) ?? 100;
     const query = new URLSearchParams(given.query());
-    query.set('limit', String(Math.min(Math.max(limit, 1), 1000)));
+    query.set('limit', String(Math.min(limit, 1000)));
     const records = await api.list<AuditRecord & { id: string }>(`/audit?${query}`, limit);
     const { length } = records;
     if (process.stdout.isTTY && length > 0) {

@@ -1,5 +1,6 @@
 // exitward refusal …: which connections were refused lately.
 import { type Column, table } from '../../../kit/src/cli/output.ts';
+import { count } from '../../../kit/src/cli/values.ts';
 import type { Row } from './columns.ts';
 import { nounOf } from './command.ts';
 import { past, whole } from './values.ts';
@@ -33,7 +34,7 @@ export const refusalNoun = nounOf('refusal', 'which connections were refused lat
       ['--since <time>', 'only from then on: 2027-01-31, 2h or 7d ago', 'since', past],
       ['--until <time>', 'only before that: 2027-01-31, 2h or 7d ago', 'until', past],
     ],
-    options: [['--limit <count>', 'how many; 100 when omitted', 'limit', whole]],
+    options: [['--limit <count>', 'how many; 100 when omitted', 'limit', count]],
     examples: [
       'exitward refusal list --address 203.0.113.7',
       'exitward refusal list --account acme --since 2h',
@@ -41,7 +42,7 @@ export const refusalNoun = nounOf('refusal', 'which connections were refused lat
     run: async (given, api) => {
       const limit = (given.option('limit') as number | undefined) ?? 100;
       const query = new URLSearchParams(given.query());
-      query.set('limit', String(Math.min(Math.max(limit, 1), 1000)));
+      query.set('limit', String(Math.min(limit, 1000)));
       const rows = await api.list<Row>(`/refusals?${query}`, limit);
       return table(rows, columns, { of: 'refusals' });
     },

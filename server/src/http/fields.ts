@@ -136,7 +136,7 @@ export function schemaError(faults: readonly SchemaFault[], where: string): ApiE
   const { missingProperty, additionalProperty } = fault.params;
   const inner = missingProperty ?? additionalProperty;
   const field = [path, inner].filter((part) => part !== undefined && part !== '').join('.');
-  const sentence = faultSentence(fault, where);
+  const sentence = faultSentence(fault, where, unitOf(field));
   return field ? invalidField(field, sentence) : badRequest(`The ${where}: ${sentence}`);
 }
 
@@ -158,9 +158,13 @@ function mainFault(faults: readonly SchemaFault[]): SchemaFault {
   return other ?? { ...union, keyword: 'type', params: { type: types.join(' or ') } };
 }
 
+/** The unit that the name of a field ends with. */
+const unitOf = (field: string) => /_(seconds|bytes)$/.exec(field)?.[1] ?? '';
+
 function faultSentence(
   { keyword, params, message }: Omit<SchemaFault, 'instancePath'>,
   where: string,
+  unit: string,
 ) {
   switch (keyword) {
     case 'required':
@@ -174,9 +178,9 @@ function faultSentence(
     case 'pattern':
       return `expected ${patterns[String(params.pattern)] ?? `the form ${params.pattern}`}.`;
     case 'minimum':
-      return `expected at least ${params.limit}.`;
+      return `expected at least ${`${params.limit} ${unit}`.trim()}.`;
     case 'maximum':
-      return `expected at most ${params.limit}.`;
+      return `expected at most ${`${params.limit} ${unit}`.trim()}.`;
     case 'minLength':
     case 'minItems':
       return `expected at least ${amount(keyword, params)}.`;

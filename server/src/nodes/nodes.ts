@@ -93,6 +93,7 @@ export {
   type RefusalFilter,
   reportRefusals,
 } from './refusals.ts';
+export { rejectionKinds } from './rejection_reasons.ts';
 export {
   connectionLogModes,
   listInvites,

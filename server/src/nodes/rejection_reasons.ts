@@ -12,6 +12,9 @@ const reasons: ReadonlySet<string> = new Set([
 /** The kind of all other words: those of newer agents, and those that a stolen node makes up. */
 const other = 'other';
 
+/** All kinds. */
+export const rejectionKinds: readonly string[] = [...reasons, other];
+
 /** The kind of a word for a reason. */
 export const kindOf = (word: string) => (reasons.has(word) ? word : other);
 

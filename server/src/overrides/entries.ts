@@ -267,7 +267,7 @@ export async function changeOverride(
   requireMatch(before);
   if (Object.values(changes).every((value) => value === undefined)) {
     throw badRequest(
-      'The body changes nothing; send at least one of server, hostname, ip, expiry.',
+      'The body changes nothing; send at least one of `server`, `hostname`, `ip`, `expiry`.',
     );
   }
   const { note = before.note } = changes;

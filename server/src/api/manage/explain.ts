@@ -68,7 +68,7 @@ export function explainRoutes({ ctx, audience, routesOf, write }: Mount): void {
     handle: async (request) => {
       const { user, token, from: given, ...rest } = request.body;
       if (token !== undefined && user === undefined) {
-        throw invalidField('user', 'is missing beside token.');
+        throw invalidField('user', 'is missing next to `token`.');
       }
       if (given === undefined && !audience.lists_own_address) {
         throw invalidField('from', 'is missing from the body.');

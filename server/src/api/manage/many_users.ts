@@ -60,7 +60,10 @@ export function manyUserRoutes({ audience, routesOf, write }: Mount): void {
       const change = (tx: Transaction) => async (user: User, at: number) => {
         const { id: _, ...change } = changes[at] ?? {};
         if (Object.keys(change).length === 0) {
-          throw invalidField(`users.${at}`, 'changes nothing; expected active, flags or limits.');
+          throw invalidField(
+            `users.${at}`,
+            'changes nothing; expected `active`, `flags` or `limits`.',
+          );
         }
         const isConfirmed = password !== undefined;
         await changeAs(audience, tx, user, change, isConfirmed, `users.${at}.flags`);

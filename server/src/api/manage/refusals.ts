@@ -46,7 +46,7 @@ export function refusalRoutes({ ctx, audience, routesOf }: Mount): void {
           : (await requireFilterServer(audience, db, account_id, query.server)).id;
       const isOwn = query.own_address === 'true';
       if (isOwn && query.address !== undefined) {
-        throw invalidField('address', 'is not for own_address; send one of them.');
+        throw invalidField('address', 'is not for `own_address`; send one of them.');
       }
       const whose = isOwn
         ? {

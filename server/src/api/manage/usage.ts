@@ -71,7 +71,7 @@ async function usageReport(reads: LongReads, account: Account, query: ReportQuer
   const to = timeIn('to', query.to, nextHour(now));
   const from = requestedFrom === null ? periodStart(account, now) : hourOf(requestedFrom);
   if ((requestedFrom ?? from) >= to)
-    throw invalidField('from', `${requestedFrom ?? from} is not before to, ${to}.`);
+    throw invalidField('from', `${requestedFrom ?? from} is not before \`to\`, ${to}.`);
   const { by = 'day', server, user } = query;
   const read = (db: Reader) => sumSlices(db, account.id, from, to, by, { server, user });
   const sums = await reads.collect(account.id, read, addUp);

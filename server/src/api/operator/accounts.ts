@@ -216,7 +216,10 @@ export function accountRoutes(app: FastifyInstance, ctx: Context): void {
         for await (const [at, { account, ...changes }] of inTurns([...accounts.entries()])) {
           const within = `accounts.${at}.`;
           if (Object.keys(changes).length === 0) {
-            throw invalidField(`accounts.${at}`, 'changes nothing; expected expiry or suspended.');
+            throw invalidField(
+              `accounts.${at}`,
+              'changes nothing; expected `expiry` or `suspended`.',
+            );
           }
           const before = await findAccountNamed(tx, account);
           if (!before) {

@@ -1,6 +1,8 @@
 // /admin/audit: the log of changes and their actors, in all accounts and in the network.
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { auditActions } from '../../../../kit/src/audit_sentences.ts';
+import { quoted } from '../../../../kit/src/quoted.ts';
 import type { Context } from '../../context.ts';
 import { invalidField } from '../../errors.ts';
 import { Named, Strict, Text, Timestamp, words } from '../../http/fields.ts';
@@ -65,6 +67,25 @@ function presentAudit({ account_id: _, before, after, ...entry }: NamedAuditReco
 const maxWords = 10;
 const maxActions = 50;
 
+const kindOf = (action: string) => action.replace(/\..*/, '');
+const kinds = [...new Set(auditActions.map(kindOf))].sort();
+
+/** The actions and kinds of a query. Errors: 400, with those that there are. */
+function actionsIn(text: string | undefined): string[] | undefined {
+  const actions = words('action', text);
+  if (actions && actions.length > maxActions) {
+    throw invalidField('action', `expected ${maxActions} names at most.`);
+  }
+  const unknown = actions?.find((name) => !kinds.includes(name) && !auditActions.includes(name));
+  if (unknown === undefined) return actions;
+  const ofKind = auditActions.filter((action) => kindOf(action) === kindOf(unknown));
+  const expected =
+    ofKind.length > 0
+      ? `${kindOf(unknown)}, ${ofKind.join(', ')}`
+      : `an action such as authlist.create, or one of ${kinds.join(', ')}`;
+  throw invalidField('action', `there is no ${quoted(unknown)}; expected ${expected}.`);
+}
+
 /** The filter of a query. Errors: 400. */
 function filterIn(
   { account, actor, ...query }: Static<typeof AuditQuery>,
@@ -74,16 +95,7 @@ function filterIn(
   if (searched && searched.length > maxWords) {
     throw invalidField('search', `expected ${maxWords} words at most.`);
   }
-  const actions = words('action', query.action);
-  if (
-    actions?.some((action) => !/^[a-z_]+(\.[a-z_]+)?$/.test(action)) ||
-    (actions?.length ?? 0) > maxActions
-  ) {
-    throw invalidField(
-      'action',
-      `expected up to ${maxActions} names such as authlist or authlist.create.`,
-    );
-  }
+  const actions = actionsIn(query.action);
   const [since, until] = (['since', 'until'] as const).map((field) =>
     timeIn(field, query[field], null),
   );

@@ -85,7 +85,10 @@ export function connectionRoutes(app: FastifyInstance, ctx: Context): void {
       const { body } = request;
       const { account, user, server, service, node: node_id = null } = body;
       if (named.every((name) => body[name] === undefined)) {
-        throw invalidField('account', `is missing; expected one of ${named.join(', ')}.`);
+        throw invalidField(
+          'account',
+          `is missing; expected one of ${named.map((name) => `\`${name}\``).join(', ')}.`,
+        );
       }
       const addresses = readAddresses(body);
       const { ids, node } = await idsOf({ account, user, server, node_id });

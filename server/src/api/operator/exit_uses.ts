@@ -5,13 +5,14 @@ import { canonicalAddress } from '../../../../kit/src/address.ts';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
 import { checkAll, invalidField } from '../../errors.ts';
-import { Integer, Named, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { Integer, Named, OneOf, orNull, Strict, Text, Timestamp } from '../../http/fields.ts';
 import {
   type ExitUses as Answer,
   findExitUses,
   maxUses,
   useAnswerSeconds,
 } from '../../nodes/nodes.ts';
+import { homeOfExit, serverNames } from '../../servers/servers.ts';
 import { parseAddress } from '../../values/address.ts';
 import { visibleText } from '../../values/texts.ts';
 import { readNames } from '../names.ts';
@@ -20,7 +21,7 @@ import { operatorRoute } from './route.ts';
 
 const defaultMarginSeconds = 60;
 /** The clocks of nodes and of those who report differ a little. */
-const aheadSeconds = 3600;
+const aheadSeconds = 60;
 
 const Question = Named('ExitUseQuestion', {
   exit_ip: Text('The exit IP, as a report names it.', 64),
@@ -81,6 +82,10 @@ const ExitUses = Named('ExitUses', {
         'Nodes that may have had the exit at that time and cannot say. Those of the server that has it now come first; others are named only if it may have been theirs.',
     },
   ),
+  server: orNull(
+    Type.String({ description: 'Server short name.' }),
+    'The server that has the exit now; null: it is none of this network, or not any more.',
+  ),
 });
 
 /** `host:port`, IPv6 in brackets. Errors: 400. */
@@ -130,7 +135,7 @@ export function exitUseRoutes(app: FastifyInstance, ctx: Context): void {
         },
         reason,
       );
-      return present(ctx.db, answer);
+      return present(ctx.db, answer, exit);
     },
   });
 }
@@ -139,6 +144,7 @@ export function exitUseRoutes(app: FastifyInstance, ctx: Context): void {
 async function present(
   db: Reader,
   { uses, more, missing }: Answer,
+  exit_ip: string,
 ): Promise<Static<typeof ExitUses>> {
   const namesOf = await readNames(
     db,
@@ -151,5 +157,12 @@ async function present(
     }),
     more,
     missing,
+    server: await serverOfExit(db, exit_ip),
   };
+}
+
+async function serverOfExit(db: Reader, exit_ip: string): Promise<string | null> {
+  const home = await homeOfExit(db, exit_ip);
+  if (!home) return null;
+  return (await serverNames(db, [home.server_id])).get(home.server_id) ?? null;
 }

@@ -42,7 +42,10 @@ function questionOf(
 ): ConnectionQuestion {
   if ((rest.user === undefined) !== (token === undefined)) {
     const [missing, given] = rest.user === undefined ? ['user', 'token'] : ['token', 'user'];
-    throw invalidField(missing, `is missing beside ${given}; a client presents both or neither.`);
+    throw invalidField(
+      missing,
+      `is missing next to \`${given}\`; a client presents both or neither.`,
+    );
   }
   return {
     ...withDefaults(rest),

@@ -87,10 +87,10 @@ export function historyRoutes(app: FastifyInstance, ctx: Context): void {
       const now = ctx.clock.now();
       const to = timeIn('to', query.to, now);
       const from = timeIn('from', query.from, Math.max(0, to - daySeconds));
-      if (from >= to) throw invalidField('from', `${from} is not before to, ${to}.`);
+      if (from >= to) throw invalidField('from', `${from} is not before \`to\`, ${to}.`);
       if (to - from > longestHistorySeconds) {
         const days = longestHistorySeconds / daySeconds;
-        throw invalidField('from', `is more than ${days} days before to.`);
+        throw invalidField('from', `is more than ${days} days before \`to\`.`);
       }
       const whose = await whoseOf(ctx, query);
       const wanted = wholeIn('step', query.step, 0, 1, maxStepSeconds);
@@ -115,7 +115,7 @@ async function whoseOf(
   { server, node }: { server?: string | undefined; node?: string | undefined },
 ): Promise<Whose> {
   if (server !== undefined && node !== undefined) {
-    throw invalidField('node', 'only one of server and node can be given.');
+    throw invalidField('node', 'only one of `server` and `node` can be given.');
   }
   if (server !== undefined) return { server_id: (await requireServer(db, server)).id };
   const id = wholeIn('node', node, null, 1);

@@ -85,11 +85,11 @@ export function networkUsageRoutes(app: FastifyInstance, ctx: Context): void {
       const to = timeIn('to', query.to, nextHour(ctx.clock.now()));
       const requestedFrom = timeIn('from', query.from, Math.max(0, to - 30 * daySeconds));
       if (requestedFrom >= to)
-        throw invalidField('from', `${requestedFrom} is not before to, ${to}.`);
+        throw invalidField('from', `${requestedFrom} is not before \`to\`, ${to}.`);
       const from = hourOf(requestedFrom);
       const maxDays = each === 'day' ? maxSpanDays : maxSpanByHourDays;
       if (to - from > maxDays * daySeconds) {
-        throw invalidField('from', `is more than ${maxDays} days before to.`);
+        throw invalidField('from', `is more than ${maxDays} days before \`to\`.`);
       }
       const span = { from, to, step: each === 'day' ? daySeconds : 3600 };
       const parts = await longReads.collect(
