@@ -2010,6 +2010,12 @@ export interface Refusal {
   user: string | null;
   /** How many in that minute. */
   count: number;
+  /** The user for whom the account has the address on its authlist by now; null: none that you see. */
+  listed_for: string | null;
+  /** The limit that the reason is about, as it is now: connections, addresses, bytes, or the end as epoch seconds. Null: the user or contract has none, or the reason is another one. */
+  limit: number | null;
+  /** Whether the reason no longer holds: the address is listed, the user active again, the limit raised. Null: only the next connection shows it. */
+  is_fixed: boolean | null;
 }
 
 export interface Removal {

@@ -64,7 +64,8 @@ eachDatabase((database) => {
       ams1,
       row({ service: 'vpn-ikev2', port: undefined, reason: 'word_of_a_new_agent' }),
     );
-    const of = { at: minute(), address: '203.0.113.7', service: 'proxy', port: 10_001 };
+    const state = { listed_for: null, limit: null, is_fixed: null };
+    const of = { at: minute(), address: '203.0.113.7', service: 'proxy', port: 10_001, ...state };
     const fra = { ...of, server: 'fra1', node: 'fra1-a' };
     const id = expect.stringMatching(/^[\w-]{22}$/);
     expect(await operator()).toEqual([
@@ -86,6 +87,65 @@ eachDatabase((database) => {
     expect(await countOf(`?since=${minute() + 60}`)).toBe(0);
     expect(await countOf(`?until=${minute() + 60}&since=${minute()}`)).toBe(3);
     expect((await t.operator.get('/refusals?user=alice')).status).toBe(400);
+    await forget();
+  });
+
+  test('a refusal says what was fixed since, for whom the address is listed, and the limit of today', async () => {
+    const boss = people.get('boss') as Browser;
+    const { alice } = ids;
+    const reasons = [
+      ...['inactive_user', 'no_proxy_flag', 'user_expired', 'not_for_user', 'user_limit_reached'],
+      ...['too_many_connections', 'too_many_addresses', 'bad_token', 'over_limit'],
+      ...['contract_expired', 'contract_suspended', 'server_not_on_contract'],
+    ];
+    await report(fra1, ...reasons.map((reason) => named(alice, { reason })));
+    await report(fra1, row({ source: '203.0.113.40', account: ids.acme, user: alice }));
+    const states = async (rows: Body[]) =>
+      Object.fromEntries(
+        rows.map(({ reason, limit, is_fixed }) => [reason as string, [limit, is_fixed]]),
+      );
+    const { expiry, limit_bytes } = (await t.operator.get('/accounts/acme')).body;
+    const contract = {
+      ...{ over_limit: [limit_bytes, true], contract_expired: [expiry, true] },
+      ...{ contract_suspended: [null, true], server_not_on_contract: [null, true] },
+      bad_token: [null, null],
+    };
+    const user = '/accounts/acme/users/alice';
+    const active_until = t.now() - 1;
+    const limits = { active_until, max_connections: 2, max_addresses: 3, limit_bytes: 1000 };
+    await t.operator.patch(user, { flags: { proxy: false }, active: false });
+    await t.operator.patch(user, { limits: { ...limits, services: ['vpn-ikev2'] } });
+    expect(await states(await seenBy('boss'))).toEqual({
+      ...{ inactive_user: [null, false], no_proxy_flag: [null, false] },
+      ...{ user_expired: [active_until, false], not_for_user: [null, false] },
+      ...{ user_limit_reached: [1000, true], too_many_connections: [2, null] },
+      ...{ too_many_addresses: [3, null], unknown_address: [null, false], ...contract },
+    });
+    await t.operator.patch(user, { flags: { proxy: true }, active: true, limits: null });
+    const entry = { ip: '203.0.113.40', user: 'alice', expiry: t.now() + day };
+    const { id } = (await boss.post('/authlist', entry)).body;
+    const fixed = {
+      ...{ inactive_user: [null, true], no_proxy_flag: [null, true], user_expired: [null, true] },
+      ...{ not_for_user: [null, true], user_limit_reached: [null, true] },
+      ...{ too_many_connections: [null, null], too_many_addresses: [null, true] },
+      ...{ unknown_address: [null, true], ...contract },
+    };
+    for (const rows of [await seenBy('boss'), await operator('?account=acme')]) {
+      expect(await states(rows)).toEqual(fixed);
+      const listed = rows.filter(({ listed_for }) => listed_for === 'alice');
+      expect(listed.map(({ address }) => address)).toEqual(['203.0.113.40']);
+    }
+    // Without the admin flag one sees no entries of others.
+    const own = { 'x-forwarded-for': '203.0.113.40' };
+    await report(fra1, row({ source: '203.0.113.40', service: 'vpn-ikev2' }));
+    const ofCarol = await seenBy('carol', '?own_address=true', own);
+    expect(ofCarol.map(({ listed_for, is_fixed }) => [listed_for, is_fixed])).toEqual([
+      [null, false],
+    ]);
+    await boss.delete(`/authlist/${id}`);
+    await t.operator.patch('/accounts/acme', { suspended: true });
+    expect((await states(await seenBy('boss'))).contract_suspended).toEqual([null, false]);
+    await t.operator.patch('/accounts/acme', { suspended: false });
     await forget();
   });
 

@@ -20,7 +20,7 @@ import * as store from './store.ts';
 export type Account = store.AccountRow;
 export { showAccounts } from './metrics.ts';
 export { accountPageSlices, accountSorts, accountStates } from './page_store.ts';
-export { accountNames, accountsOnScheme, pageOfAccounts } from './store.ts';
+export { accountNames, accountsOnScheme, accountsWithIds, pageOfAccounts } from './store.ts';
 
 export interface NewAccount {
   name: string;

@@ -68,6 +68,16 @@ export async function accountNames(
   return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
+/** The accounts with these ids. */
+export async function accountsWithIds(
+  db: Reader,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, AccountRow>> {
+  const { sql, ids: values } = idCondition('id', ids);
+  const rows = await db.all<AccountRow>(`select * from accounts where ${sql}`, values);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
 /** A page of accounts in the order of their names. */
 export function pageOfAccounts(db: Reader, after: string, maxRows: number): Promise<AccountRow[]> {
   return db.all('select * from accounts where name > $1 order by name limit $2', [after, maxRows]);

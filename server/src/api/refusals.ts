@@ -3,11 +3,12 @@ import type { FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../context.ts';
 import { invalidField } from '../errors.ts';
-import { Integer, Named, OneOf, Text, Timestamp } from '../http/fields.ts';
+import { Integer, Named, OneOf, orNull, Text, Timestamp } from '../http/fields.ts';
 import { limitIn, linkNext, PageQuery, timeIn } from '../http/paging.ts';
 import { listRefusals, type RefusalFilter, rejectionKinds } from '../nodes/nodes.ts';
 import { parseAddress } from '../values/address.ts';
 import { readNames } from './names.ts';
+import { type RefusalViewer, readStates } from './refusal_states.ts';
 
 export const Refusal = Named('Refusal', {
   id: Type.String({ description: 'Identifies the row; it says nothing about the order.' }),
@@ -31,6 +32,18 @@ export const Refusal = Named('Refusal', {
     description: 'User that the credentials name; null: none.',
   }),
   count: Integer('How many in that minute.'),
+  listed_for: orNull(
+    Type.String(),
+    'The user for whom the account has the address on its authlist by now; null: none that you see.',
+  ),
+  limit: orNull(
+    Type.Integer(),
+    'The limit that the reason is about, as it is now: connections, addresses, bytes, or the end as epoch seconds. Null: the user or contract has none, or the reason is another one.',
+  ),
+  is_fixed: orNull(
+    Type.Boolean(),
+    'Whether the reason no longer holds: the address is listed, the user active again, the limit raised. Null: only the next connection shows it.',
+  ),
 });
 
 const time = (description: string) => Type.Optional(Type.String({ description }));
@@ -59,16 +72,18 @@ interface Query {
 }
 
 /**
- * A page of those that match, newest first. `account_id`: the one whose ids it uses. Errors: 400.
+ * A page of those that match, newest first. The viewer's account is the one whose ids it uses.
+ * Errors: 400.
  */
 export async function refusalPage(
-  { db, secrets }: Context,
+  { db, secrets, clock }: Context,
   reply: FastifyReply,
   query: Query,
   filter: RefusalFilter,
-  { account_id, is_operator }: { account_id: number; is_operator: boolean },
+  viewer: RefusalViewer,
 ): Promise<Static<typeof Refusal>[]> {
   const { address, reason, since, until } = query;
+  const { account_id, is_operator } = viewer;
   const idOf = (number: number) => secrets.veil('refusal', account_id, number);
   const before =
     query.before === undefined ? undefined : secrets.unveil('refusal', account_id, query.before);
@@ -90,10 +105,13 @@ export async function refusalPage(
   );
   if (page.before !== undefined) linkNext(reply, { before: idOf(page.before) });
   const { refusals } = page;
-  const namesOf = await readNames(
-    db,
-    refusals.map((refusal) => [refusal.account_id, refusal.user_id]),
-  );
+  const [namesOf, stateOf] = await Promise.all([
+    readNames(
+      db,
+      refusals.map((refusal) => [refusal.account_id, refusal.user_id]),
+    ),
+    readStates(db, refusals, viewer, clock.now()),
+  ]);
   return refusals.map((refusal) => {
     const { id, at, reason, source, server, node, service, port, count, ...of } = refusal;
     const isSeen = is_operator || of.account_id === account_id;
@@ -103,7 +121,7 @@ export async function refusalPage(
       ...{ service, port: port === 0 ? null : port },
       ...{ account: null, user: null },
       ...(isSeen ? namesOf(of.account_id, of.user_id) : {}),
-      count,
+      ...{ count, ...stateOf(refusal) },
     };
   });
 }

@@ -40,6 +40,7 @@ export {
   type AuthlistRow,
   authlistOfAccount,
   type EntrySlice,
+  entriesOn,
   findAuthlistRows,
 } from './store.ts';
 export { lastUses, markEntriesUsed, usesOfEntries } from './uses.ts';

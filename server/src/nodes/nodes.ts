@@ -90,6 +90,7 @@ export {
   listRefusals,
   maxRefusalsOfReport,
   purgeRefusals,
+  type Refusal,
   type RefusalFilter,
   reportRefusals,
 } from './refusals.ts';

@@ -24,7 +24,7 @@ export interface RefusalRow {
   network: string;
 }
 
-export type ListedRefusal = RefusalRow & { node: string; server: string };
+export type ListedRefusal = RefusalRow & { node: string; server_id: number; server: string };
 
 export function addRefusals(tx: Transaction, rows: readonly RefusalRow[]): Promise<void> {
   return tx.insertMany(
@@ -120,7 +120,7 @@ export function refusalsBelow(
   const conditions = [...sql, `r.id < ${places[0]}`, `r.id >= ${places[1]}`];
   // The names are joined to the rows of the page alone.
   return db.all(
-    `select r.*, n.name as node, s.name as server from
+    `select r.*, n.name as node, n.server_id, s.name as server from
        (select * from refusals r where ${conditions.join(' and ')}
         order by r.id desc limit ${places[2]}) r
      join nodes n on n.id = r.node_id join servers s on s.id = n.server_id order by r.id desc`,

@@ -54,7 +54,7 @@ export function refusalRoutes({ ctx, audience, routesOf }: Mount): void {
             seen_by: { account_id, user_id: only_user?.id },
           }
         : { account_id, user_id: (only_user ?? named)?.id };
-      const seenBy = { account_id, is_operator };
+      const seenBy = { account_id, is_operator, user_id: only_user?.id };
       return refusalPage(ctx, reply, query, { ...whose, server_id }, seenBy);
     },
   });
