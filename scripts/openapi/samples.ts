@@ -6,7 +6,8 @@ import { mapValues, type NamedSchemas, type Schema } from './shapes.ts';
 export function sample(named: NamedSchemas, of: Schema, field = '', record = ''): unknown {
   const { schema, name } = named.resolve(of);
   const within = name || record;
-  const given = examples[`${record}.${field}`] ?? examples[field];
+  const ofRecord = `${record}.${field}`;
+  const given = examples[ofRecord in examples ? ofRecord : field];
   if (given !== undefined && fits(schema, given)) return given;
   if (schema.const !== undefined) return schema.const;
   if (schema.enum) return schema.enum[0];

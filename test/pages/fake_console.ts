@@ -223,6 +223,15 @@ export class FakeConsole {
     });
   }
 
+  /** From here on each list with this end of its path has its first row alone, with fields. */
+  setRows(list: string, fields: object): void {
+    this.#give(({ method, path, example }) =>
+      method === 'GET' && path.endsWith(`/${list}`) && Array.isArray(example)
+        ? { body: [{ ...example[0], ...fields }] }
+        : undefined,
+    );
+  }
+
   /** From here on nobody is signed in. */
   signOut(): void {
     this.#give(({ name }) => (name === 'GET /console/session' ? { status: 401 } : undefined));

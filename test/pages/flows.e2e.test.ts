@@ -39,12 +39,95 @@ describe('a flow of the console', () => {
     await t.visit.sees('As your last refused connection');
     expect(await t.visit.field('Connection from').inputValue()).toBe('203.0.113.7');
     expect(await t.visit.field('Port').inputValue()).toBe('10004');
+    // An address that is not listed had no token.
+    expect(await t.visit.field('User').count()).toBe(0);
+    t.setFields({ reason: 'expired_token' });
+    await t.open(paths.test);
     expect(await t.visit.field('User').inputValue()).toBe('alice');
+    t.startOver();
     // A link that describes a connection keeps it.
     await t.open(`${paths.test}?server=fra1&from=203.0.113.9`);
     await t.visit.sees('From a shell');
     expect(await t.visit.field('Connection from').inputValue()).toBe('203.0.113.9');
     expect(await t.visit.page.getByText('As your last refused connection').count()).toBe(0);
+    expect(t.takeFaults()).toEqual([]);
+  });
+
+  test('"Test it" signs in as the refused connection did: by token, or by an address that is listed for its user', async () => {
+    for (const [reason, listed_for, by] of [
+      ['old_token_version', 'alice', 'token'],
+      ['inactive_user', null, 'token'],
+      ['inactive_user', 'alice', 'address'],
+      ['unknown_address', null, 'address'],
+    ] as const) {
+      t.setRows('refusals', { reason, listed_for, user: 'alice' });
+      for (const path of [paths.refusals, paths.operator.account('acme', 'refusals')]) {
+        await t.open(path);
+        await t.visit.button('Test it 203.0.113.7').last().click();
+        await t.visit.heading('Connection test').waitFor();
+        const { searchParams } = new URL(t.visit.page.url().replace('#', ''));
+        const user = by === 'token' ? 'alice' : null;
+        expect([searchParams.get('by'), searchParams.get('user')]).toEqual([by, user]);
+      }
+    }
+    expect(t.takeFaults()).toEqual([]);
+  });
+
+  test('a refused connection offers no remedy for what is so already, and says its limit', async () => {
+    const table = t.visit.page.getByRole('table', { name: 'Refused connections' }).last();
+    const inAccount = paths.operator.account('acme', 'refusals');
+    for (const [fields, text, button, pages] of [
+      [{}, 'Address not on the IP authlist', 'Add 203.0.113.7', [paths.refusals, inAccount]],
+      [{ listed_for: 'bob', is_fixed: true }, 'Listed for bob', undefined, [paths.refusals]],
+      [{ reason: 'inactive_user', is_fixed: true }, 'Active again.', undefined, [inAccount]],
+      [
+        { reason: 'too_many_connections', limit: 25, is_fixed: null },
+        ...(['Limit: 25 at once.', 'Change limits 203.0.113.7'] as const),
+        [paths.refusals, inAccount, paths.operator.refusals],
+      ],
+      [
+        { reason: 'user_expired', limit: 1_830_297_600, is_fixed: true },
+        ...([/Extended to .*2028/, undefined, [paths.refusals]] as const),
+      ],
+      [
+        { reason: 'over_limit', limit: 2e12 },
+        ...([/Limit: 2 TB in a billing period\. Your provider/, 'Usage 203.0.113.7'] as const),
+        [paths.refusals],
+      ],
+      [
+        { reason: 'over_limit', limit: 2e12 },
+        ...(['Limit: 2 TB in a billing period.', 'Open the contract 203.0.113.7'] as const),
+        [inAccount, paths.operator.refusals],
+      ],
+    ] as const) {
+      t.setRows('refusals', fields);
+      for (const path of pages) {
+        await t.open(path);
+        await table.getByText(text).waitFor();
+        const names = () =>
+          table.evaluate((of: { querySelectorAll(selector: string): Iterable<never> }) =>
+            Array.from(
+              of.querySelectorAll('button'),
+              (button: { ariaLabel: string }) => button.ariaLabel,
+            ),
+          );
+        const others = button === undefined ? [] : [button];
+        await expect.poll(names).toEqual([...others, 'Test it 203.0.113.7']);
+      }
+    }
+    t.setRows('refusals', { listed_for: 'bob', is_fixed: true });
+    await t.open(paths.refusals);
+    await table.getByRole('link', { name: 'bob' }).click();
+    await t.visit.heading('IP authlist').waitFor();
+    expect(t.visit.page.url()).toContain('search=203.0.113.7');
+    t.setRows('refusals', { reason: 'too_many_connections', limit: 25 });
+    await t.open(paths.user('alice'));
+    await t.press(['Change limits 203.0.113.7']);
+    await t.visit.field('Connections at once').waitFor();
+    t.setRows('refusals', { reason: 'expired_token' });
+    await t.open(paths.user('alice'));
+    await table.getByText('The token has expired').waitFor();
+    expect(await t.visit.button(/^Open the user/).count()).toBe(0);
     expect(t.takeFaults()).toEqual([]);
   });
 
@@ -100,7 +183,7 @@ describe('a flow of the console', () => {
       [paths.operator.connections, '/admin', '/admin/accounts/{account}', { account: 'acme' }],
       [paths.connections, '/console', '/console', {}],
     ] as const) {
-      await t.open(path);
+      await t.load(path);
       await t.visit.page.getByRole('button', { name: /^End the connections of bob/ }).click();
       const dialog = t.visit.page.getByRole('dialog', { name: 'End connections' });
       await dialog.getByText('can do so again right away').waitFor();
@@ -109,6 +192,11 @@ describe('a flow of the console', () => {
       await dialog.getByLabel('Make bob inactive').waitFor();
       await dialog.getByRole('button', { name: 'End connections' }).click();
       await t.visit.sees(/12 connections ended\. Not reached: .*\(offline\)\./);
+      // Answers of nodes from before still have them.
+      const row = t.visit.page.getByRole('table', { name: 'Open connections' }).getByText('bob');
+      expect(await row.count()).toBe(0);
+      await t.does('readAgain()');
+      expect(await row.count()).toBe(0);
       const writes = t.fake.writes.slice(-3);
       expect(writes.map(({ operation }) => operation)).toEqual([
         `DELETE ${base}/authlist/{id}`,

@@ -6,7 +6,8 @@ import { useDialog } from '../forms/form_dialog.tsx';
 import { addressOf, paths } from '../paths.ts';
 import { Card, Empty, Loaded } from '../ui/ui.ts';
 import { EndButton } from './end.tsx';
-import { type ConnectionQuery, stateOf, useConnections } from './read.ts';
+import type { ConnectionQuery } from './groups.ts';
+import { stateOf, useConnections } from './read.ts';
 import { GroupsTable } from './table.tsx';
 import { missingText, totalText } from './words.ts';
 

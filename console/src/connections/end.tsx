@@ -4,7 +4,8 @@ import { change, changeIn } from '../api/reading.ts';
 import { operatorScope, type Scope } from '../api/scope.ts';
 import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
 import { Button, CheckField, type RowAction } from '../ui/ui.ts';
-import type { EndTarget } from './read.ts';
+import { noteEnded } from './ended.ts';
+import type { EndTarget } from './groups.ts';
 import { endedText, namedText } from './words.ts';
 
 /** A way to keep a user out. */
@@ -49,7 +50,9 @@ function EndDialog({ of, scope, onClose }: EndProps & { onClose: () => void }) {
       onSubmit={async (fields) => {
         // First, so that nodes know it before they end anything.
         for (const { name, run } of remedies) if (fields.has(name)) await run();
-        return endedText(await end(of, scope));
+        const outcome = await end(of, scope);
+        noteEnded(of);
+        return endedText(outcome);
       }}
     >
       <p>

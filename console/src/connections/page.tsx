@@ -27,14 +27,8 @@ import {
   SearchField,
 } from '../ui/ui.ts';
 import { EndButton } from './end.tsx';
-import {
-  type ConnectionGroup,
-  type ConnectionQuery,
-  type OpenConnections,
-  readConnections,
-  stateOf,
-  useConnections,
-} from './read.ts';
+import type { ConnectionGroup, ConnectionQuery, OpenConnections } from './groups.ts';
+import { readConnections, stateOf, useConnections } from './read.ts';
 import { credentialsText, GroupsTable, SumsTable } from './table.tsx';
 import { missingText, totalText } from './words.ts';
 

@@ -1,19 +1,12 @@
 // The open connections of an account, or of the whole network. They are read
 // again every few seconds while somebody looks: the nodes are asked for no longer than that.
-import { useContext } from 'preact/hooks';
-import type { Given, ResponseOf } from '../api/api.ts';
+import { useContext, useMemo } from 'preact/hooks';
+import type { Given } from '../api/api.ts';
 import { callWithAuthHandling, useRead, useReadIn } from '../api/reading.ts';
 import { type Scope, ScopeContext } from '../api/scope.ts';
+import { ended, endedCount, withoutEnded } from './ended.ts';
+import type { ConnectionQuery, OpenConnections } from './groups.ts';
 
-export type OpenConnections = ResponseOf<'admin_open_connections'>;
-export type EndedConnections = ResponseOf<'admin_end_connections'>;
-export type ConnectionGroup = OpenConnections['connections'][number];
-export type ConnectionSum = NonNullable<OpenConnections['sums']>[number];
-/** An account's connections have no filter by account or node. */
-export type ConnectionQuery = NonNullable<Given<'admin_open_connections'>['query']>;
-/** All of these are common to the connections that are ended. */
-export type EndTarget = Omit<ConnectionQuery, 'by' | 'limit'> &
-  Partial<Pick<ConnectionGroup, 'service' | 'authlist_entry'>>;
 type QueryInAccount = NonNullable<Given<'console_list_connections'>['query']>;
 
 /** The filters that are set, for the page's address. */
@@ -36,7 +29,14 @@ export function useConnections(query: ConnectionQuery, isPaused = false) {
     { query: query as QueryInAccount },
     { enabled: scope !== undefined, ...repeat },
   );
-  return scope ? ofAccount : ofNetwork;
+  const reading = scope ? ofAccount : ofNetwork;
+  const { data: answer, dataUpdatedAt } = reading;
+  // An order counts for what was read until it is forgotten: a row comes back with newer data only.
+  const data = useMemo(
+    () => answer && withoutEnded(answer, query, ended.peek()),
+    [answer, dataUpdatedAt, endedCount.value],
+  );
+  return { ...reading, data };
 }
 
 /** Reads them once. Errors: ApiError. */

@@ -10,7 +10,8 @@ import { Since } from '../relative_time.tsx';
 import { serviceName } from '../services.ts';
 import { type Column, Table, type TableProps } from '../ui/ui.ts';
 import { endAction } from './end.tsx';
-import { type ConnectionGroup, type ConnectionSum, type EndTarget, stateOf } from './read.ts';
+import type { ConnectionGroup, ConnectionSum, EndTarget } from './groups.ts';
+import { stateOf } from './read.ts';
 
 const ways: Record<ConnectionGroup['credentials'][number], string> = {
   authlist: 'IP authlist',

@@ -1,7 +1,7 @@
 // The sums of the open connections, and the nodes that are not included, in words.
 import { bytes, clockTime, count } from '../format.ts';
 import { serviceName } from '../services.ts';
-import type { EndedConnections, EndTarget, OpenConnections } from './read.ts';
+import type { EndedConnections, EndTarget, OpenConnections } from './groups.ts';
 
 interface Missing {
   server: string;

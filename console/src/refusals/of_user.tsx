@@ -23,7 +23,7 @@ export function RefusalsOfUser({ name }: { name: string }) {
           shown.length === 0 ? (
             <Empty title="Nothing refused lately" />
           ) : (
-            <RefusalTable rows={shown} scope={scope} />
+            <RefusalTable rows={shown} scope={scope} ofUser />
           )
         }
       </Loaded>

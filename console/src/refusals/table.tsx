@@ -8,39 +8,33 @@ import { addressOf, paths } from '../paths.ts';
 import { Since } from '../relative_time.tsx';
 import { serviceName } from '../services.ts';
 import { type Column, type ListProps, type RowAction, Table } from '../ui/ui.ts';
+import { inAccount, type Remedy, remedyOf, standingOf } from './standing.ts';
 import { type Refusal, testStateOf } from './to_test.ts';
-import { reasonWords, remedyOf } from './words.ts';
+import { reasonWords } from './words.ts';
 
 interface RefusalTableProps extends Pick<ListProps<Refusal>, 'rows' | 'pages' | 'buttons'> {
   /** Of the account; undefined: of the network. */
   scope?: Scope | undefined;
+  /** On the page of the user whom all of them name. */
+  ofUser?: boolean;
 }
 
-export function RefusalTable({ scope, ...list }: RefusalTableProps) {
+export function RefusalTable({ scope, ofUser = false, ...list }: RefusalTableProps) {
   const [adding, setAdding] = useState<string>();
   const [, navigate] = usePath();
   const actions = (row: Refusal): RowAction[] => {
-    const go = (to: string) => () => navigate(to);
-    const pages = pagesFor(row, scope);
-    const remedy = remedyOf(row.reason);
-    const adds = scope && remedy === 'address';
+    const remedy = remedyOf(row, scope, ofUser);
+    const test = testPathOf(row, scope);
     return [
-      ...(adds
-        ? [
-            {
-              ...({ text: `Add ${row.address}`, icon: 'plus', isWritten: true } as const),
-              label: `Add ${row.address}`,
-              disabledReason: scope.readOnlyReason,
-              onSelect: () => setAdding(row.address),
-            },
-          ]
-        : []),
-      ...(pages.remedy
-        ? [{ text: pages.remedy.text, isWritten: true, onSelect: go(pages.remedy.path) }]
-        : []),
-      ...(pages.test ? [{ text: 'Test it', isWritten: true, onSelect: go(pages.test) }] : []),
+      ...(remedy ? [remedyAction(remedy)] : []),
+      ...(test ? [{ text: 'Test it', isWritten: true, onSelect: () => navigate(test) }] : []),
     ];
   };
+  const remedyAction = ({ text, path, adds, isChange }: Remedy): RowAction => ({
+    ...{ text, isWritten: true, disabledReason: isChange ? scope?.readOnlyReason : undefined },
+    ...(adds !== undefined && { icon: 'plus', label: text }),
+    onSelect: () => (adds === undefined ? navigate(path) : setAdding(adds)),
+  });
   return (
     <>
       <Table
@@ -50,7 +44,7 @@ export function RefusalTable({ scope, ...list }: RefusalTableProps) {
         one="row"
         keyOf={({ id }) => id}
         nameOf={({ address }) => address}
-        columns={columnsFor(scope)}
+        columns={columnsFor(scope, ofUser)}
         actions={actions}
       />
       {adding !== undefined && <AuthlistForm ip={adding} onClose={() => setAdding(undefined)} />}
@@ -58,43 +52,34 @@ export function RefusalTable({ scope, ...list }: RefusalTableProps) {
   );
 }
 
-/** The pages where a refusal can be fixed, and tried again. */
-function pagesFor(row: Refusal, scope: Scope | undefined) {
-  const { reason, address, server, account, user } = row;
-  const account_paths = scope?.paths;
-  const ofUser =
-    user === null
-      ? undefined
-      : (account_paths?.user(user) ??
-        (account === null
-          ? undefined
-          : paths.operator.account(account, `users/${encodeURIComponent(user)}`)));
-  const whoLists = {
-    path: addressOf(paths.operator.addresses, { ip: address }),
-    text: 'Who lists it',
-  };
-  const remedies = {
-    address: scope ? undefined : whoLists,
-    user: ofUser ? { path: ofUser, text: 'Open the user' } : undefined,
-    servers: {
-      path: account_paths?.server(server) ?? paths.operator.server(server),
-      text: 'Open the server',
-    },
-    usage: account_paths && { path: account_paths.usage, text: 'Usage' },
-  };
-  const remedy = remedyOf(reason);
-  const test = scope?.isOperator === false ? paths.test : paths.operator.test;
-  const state = testStateOf(row, scope?.isOperator !== false);
-  return {
-    remedy: remedy && remedies[remedy],
-    test: state && addressOf(test, state),
-  };
+/** The page that tries the connection again. */
+function testPathOf(row: Refusal, scope: Scope | undefined): string | undefined {
+  const isOperator = scope?.isOperator !== false;
+  const state = testStateOf(row, isOperator);
+  return state && addressOf(isOperator ? paths.operator.test : paths.test, state);
+}
+
+/** The reason, and how the matter stands now. */
+function Why({ of, scope }: { of: Refusal; scope: Scope | undefined }) {
+  const { text, link } = standingOf(of, scope) ?? {};
+  return (
+    <div class="whole">
+      <span class="two-lines">
+        <span>{reasonWords(of.reason)}</span>
+        {text !== undefined && (
+          <span class="note">
+            {text} {link && <Link href={link.path}>{link.text}</Link>}
+          </span>
+        )}
+      </span>
+    </div>
+  );
 }
 
 const minute: Column<Refusal> = { heading: 'When', cell: ({ at }) => <Since at={at} /> };
-const about: Column<Refusal>[] = [
+const about = (scope: Scope | undefined): Column<Refusal>[] => [
   { heading: 'Address', names: true, cell: ({ address }) => <code>{address}</code> },
-  { heading: 'Reason', grows: true, needs: 17, cell: ({ reason }) => reasonWords(reason) },
+  { heading: 'Reason', grows: true, needs: 17, cell: (row) => <Why of={row} scope={scope} /> },
   {
     heading: 'Times',
     numeric: true,
@@ -113,9 +98,9 @@ const place: Column<Refusal>[] = [
   },
 ];
 
-const columnsFor = (scope: Scope | undefined): Column<Refusal>[] => [
+const columnsFor = (scope: Scope | undefined, ofUser: boolean): Column<Refusal>[] => [
   minute,
-  ...about,
+  ...about(scope),
   ...(scope
     ? []
     : [
@@ -126,6 +111,17 @@ const columnsFor = (scope: Scope | undefined): Column<Refusal>[] => [
             account === null ? '' : <Link href={paths.operator.account(account)}>{account}</Link>,
         },
       ]),
-  { heading: 'User', fills: ({ user }) => user !== null, cell: ({ user }) => user ?? '' },
+  ...(ofUser
+    ? []
+    : [
+        {
+          heading: 'User',
+          fills: ({ user }: Refusal) => user !== null,
+          cell: ({ user, ...of }: Refusal) =>
+            user !== null && (
+              <Link href={inAccount(of, scope)?.paths.user(user) ?? ''}>{user}</Link>
+            ),
+        },
+      ]),
   ...place,
 ];

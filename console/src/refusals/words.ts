@@ -1,35 +1,66 @@
-// The reasons of refused connections in words, and what each of them asks for; pure.
+// The reasons of refused connections in words, and the ways to fix them; pure.
 
-/** An entry on the authlist, a look at the user, or another page. */
-type Remedy = 'address' | 'user' | 'servers' | 'usage';
+/** An entry on the authlist, or a look at the user, the user's limits, the server, the contract. */
+export type Way = 'address' | 'user' | 'limits' | 'server' | 'contract';
 
-const reasons: Record<string, readonly [words: string, remedy?: Remedy]> = {
-  unknown_address: ['Address not on the IP authlist, no token', 'address'],
-  bad_token: ['User name and token or password don’t match', 'user'],
-  expired_token: ['The token has expired', 'user'],
-  old_token_version: ['All tokens of the user were invalidated', 'user'],
-  stale: ['The node was cut off for too long to trust addresses'],
-  inactive_user: ['The user is inactive', 'user'],
-  no_proxy_flag: ['The user doesn’t have the proxy permission', 'user'],
-  user_expired: ['The user’s time is over', 'user'],
-  not_for_user: ['The user may not use this server or service', 'user'],
-  user_limit_reached: ['The user’s usage limit is reached', 'user'],
-  server_not_on_contract: ['The server isn’t on the contract', 'servers'],
-  wrong_port: ['The port isn’t one of the contract', 'servers'],
-  no_service: ['Service not offered at this address', 'servers'],
-  contract_expired: ['The contract has expired'],
-  contract_suspended: ['The contract is suspended'],
-  over_limit: ['The usage limit is reached', 'usage'],
-  destination_refused: ['Destination or port not allowed'],
-  other_family: ['Exit and destination have different IP versions', 'servers'],
-  too_many_connections: ['Too many connections were open'],
-  too_many_addresses: ['The user was connected from too many addresses', 'user'],
-  drained: ['The node was being drained'],
-  not_ready: ['The node had no policy yet'],
-  other: ['A reason that this server is too old to know'],
+interface Reason {
+  words: string;
+  way?: Way;
+  /** Once the reason no longer holds. */
+  fixed?: string;
+}
+
+const reasons: Record<string, Reason> = {
+  unknown_address: { words: 'Address not on the IP authlist, no token', way: 'address' },
+  bad_token: { words: 'User name and token or password don’t match', way: 'user' },
+  expired_token: { words: 'The token has expired', way: 'user' },
+  old_token_version: { words: 'All tokens of the user were invalidated', way: 'user' },
+  stale: { words: 'The node was cut off for too long to trust addresses' },
+  inactive_user: { words: 'The user is inactive', way: 'user', fixed: 'Active again.' },
+  no_proxy_flag: {
+    words: 'The user doesn’t have the proxy permission',
+    ...{ way: 'user', fixed: 'The user has it now.' },
+  },
+  user_expired: { words: 'The user’s time is over', way: 'limits', fixed: 'No end any more.' },
+  not_for_user: {
+    words: 'The user may not use this server or service',
+    ...{ way: 'limits', fixed: 'Allowed now.' },
+  },
+  user_limit_reached: {
+    words: 'The user’s usage limit is reached',
+    ...{ way: 'limits', fixed: 'Below the limit now.' },
+  },
+  server_not_on_contract: {
+    words: 'The server isn’t on the contract',
+    ...{ way: 'server', fixed: 'On the contract now.' },
+  },
+  wrong_port: { words: 'The port isn’t one of the contract', way: 'server' },
+  no_service: { words: 'Service not offered at this address', way: 'server' },
+  contract_expired: { words: 'The contract has expired', way: 'contract' },
+  contract_suspended: {
+    words: 'The contract is suspended',
+    ...{ way: 'contract', fixed: 'Active again.' },
+  },
+  over_limit: {
+    words: 'The usage limit is reached',
+    ...{ way: 'contract', fixed: 'Below the limit now.' },
+  },
+  destination_refused: { words: 'Destination or port not allowed' },
+  other_family: { words: 'Exit and destination have different IP versions', way: 'server' },
+  too_many_connections: { words: 'Too many connections were open', way: 'limits' },
+  too_many_addresses: {
+    words: 'The user was connected from too many addresses',
+    ...{ way: 'limits', fixed: 'No limit any more.' },
+  },
+  drained: { words: 'The node was being drained' },
+  not_ready: { words: 'The node had no policy yet' },
+  other: { words: 'A reason that this server is too old to know' },
 };
 
-export const reasonOptions = Object.entries(reasons).map(([value, [text]]) => ({ value, text }));
+export const reasonOptions = Object.entries(reasons).map(([value, { words }]) => ({
+  ...{ value, text: words },
+}));
 
-export const reasonWords = (reason: string) => reasons[reason]?.[0] ?? reason;
-export const remedyOf = (reason: string) => reasons[reason]?.[1];
+export const reasonWords = (reason: string) => reasons[reason]?.words ?? reason;
+export const wayOf = (reason: string) => reasons[reason]?.way;
+export const fixedWords = (reason: string) => reasons[reason]?.fixed ?? 'Fixed since.';

@@ -24,6 +24,7 @@ import { useUserActions } from './actions.tsx';
 import { Permissions, SignIn } from './facts.tsx';
 import { ChangeUserDialog } from './form.tsx';
 import { LimitsCard } from './limits.tsx';
+import { LimitsDialog } from './limits_form.tsx';
 import type { User } from './user.ts';
 import { useHasVpn } from './vpn_profile.tsx';
 
@@ -32,13 +33,15 @@ export function OneUser({ name }: { name: string }) {
   const { flags } = scope;
   const user = useReadIn(scope, 'get_user', { path: { user: name } });
   const vpn = useHasVpn(scope).reading;
+  const changes = (Shown: typeof ChangeUserDialog) => (close: () => void) =>
+    flags.admin && (
+      <OfRecord list={user.data && [user.data]} is={() => true} name={name} onClose={close}>
+        {(record) => <Shown user={record} onClose={close} />}
+      </OfRecord>
+    );
   const { dialog, open, openLinked } = useDialog({
-    change: (close) =>
-      flags.admin && (
-        <OfRecord list={user.data && [user.data]} is={() => true} name={name} onClose={close}>
-          {(record) => <ChangeUserDialog user={record} onClose={close} />}
-        </OfRecord>
-      ),
+    change: changes(ChangeUserDialog),
+    limits: changes(LimitsDialog),
   });
   const actionsOf = useUserActions({ open, openLinked });
   const actions = user.data ? actionsOf(user.data) : [];

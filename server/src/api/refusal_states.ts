@@ -22,10 +22,10 @@ export interface RefusalState {
 }
 
 type ServerOfContract = Awaited<ReturnType<typeof findContractServers>>[number];
-type Known = Partial<Pick<RefusalState, 'limit' | 'is_fixed'>>;
+type Facts = Partial<Pick<RefusalState, 'limit' | 'is_fixed'>>;
 
 /** By reason, as far as the user decides. */
-const ofUsers: Record<string, (user: User, refusal: Refusal, now: number) => Known> = {
+const ofUsers: Record<string, (user: User, refusal: Refusal, now: number) => Facts> = {
   inactive_user: ({ active }) => ({ is_fixed: active === 1 }),
   no_proxy_flag: ({ proxy }) => ({ is_fixed: proxy === 1 }),
   user_expired: ({ active_until }, _, now) => ({
@@ -49,7 +49,7 @@ const ofUsers: Record<string, (user: User, refusal: Refusal, now: number) => Kno
 /** By reason, as far as the contract decides; `server` is undefined if it isn't on the contract. */
 const ofContracts: Record<
   string,
-  (contract: Account, server: ServerOfContract | undefined, now: number) => Known
+  (contract: Account, server: ServerOfContract | undefined, now: number) => Facts
 > = {
   contract_expired: ({ expiry }, _, now) => ({ limit: expiry, is_fixed: now < expiry }),
   contract_suspended: ({ suspended }) => ({ is_fixed: suspended === 0 }),
@@ -102,7 +102,7 @@ export async function readStates(
       ?.find((of) => of.account_id === lister && (viewer.user_id ?? of.user_id) === of.user_id);
     const isSeen = viewer.is_operator || account_id === viewer.account_id;
     const user = isSeen ? userOf(account_id, user_id) : undefined;
-    const known = {
+    const facts = {
       ...(user && ofUsers[reason]?.(user, refusal, now)),
       ...(isSeen &&
         account &&
@@ -110,6 +110,6 @@ export async function readStates(
     };
     const isAboutEntry = reason === 'unknown_address' && lister !== 0;
     const is_fixed = isAboutEntry ? entry?.waits === 0 : null;
-    return { listed_for: entry?.user ?? null, limit: null, is_fixed, ...known };
+    return { listed_for: entry?.user ?? null, limit: null, is_fixed, ...facts };
   };
 }

@@ -5,7 +5,7 @@
 // unproven until its address has asked for it itself (proofs.ts), and gives way to another
 // account's proven claim. Verbs: list, require, create, change, remove, remove all, restore (undoes
 // a "remove all"), find claims; sweep removes expired entries.
-export { findClaims } from './claims_store.ts';
+export { entriesOn, findClaims } from './claims_store.ts';
 export {
   type AuthlistRules,
   type ChangedEntry,
@@ -40,7 +40,6 @@ export {
   type AuthlistRow,
   authlistOfAccount,
   type EntrySlice,
-  entriesOn,
   findAuthlistRows,
 } from './store.ts';
 export { lastUses, markEntriesUsed, usesOfEntries } from './uses.ts';

@@ -3,8 +3,9 @@
 import type { Network } from '../../../kit/src/address.ts';
 import { findWithin, startOf } from '../db/address_ranges.ts';
 import type { Reader } from '../db/database.ts';
+import { paddedTexts } from '../db/one_of.ts';
 import { isRemoved } from '../lists/batches.ts';
-import type { Proof } from './store.ts';
+import type { AuthlistEntry, Proof } from './store.ts';
 
 /** A claim on an address, with the names of its holder. */
 export interface NamedClaim extends Proof {
@@ -44,4 +45,21 @@ export async function findClaims(
     namedClaims.push(...claims);
   }
   return namedClaims;
+}
+
+/** The entries of these addresses that hold at `now`, of any account. */
+export function entriesOn(
+  db: Reader,
+  ips: readonly string[],
+  now: number,
+): Promise<Array<Pick<AuthlistEntry, 'account_id' | 'ip' | 'user_id' | 'user' | 'waits'>>> {
+  const texts = paddedTexts(ips);
+  const places = texts.map((_, at) => `$${at + 2}`);
+  return db.all(
+    `select a.account_id, a.ip, a.user_id, u.name as "user", a.waits
+     from authlist a join users u on u.account_id = a.account_id and u.id = a.user_id
+     where a.port_scheme_id in (select id from port_schemes) and a.ip in (${places})
+       and a.expiry > $1 and not ${isRemoved('authlist', 'a')}`,
+    [now, ...texts],
+  );
 }

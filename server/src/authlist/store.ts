@@ -178,21 +178,6 @@ export function putBack(tx: Transaction, rows: readonly RemovedRow[]): Promise<v
   );
 }
 
-/** The entries of these addresses that hold at `now`, of any account. */
-export function entriesOn(
-  db: Reader,
-  ips: readonly string[],
-  now: number,
-): Promise<AuthlistEntry[]> {
-  const texts = paddedTexts(ips);
-  const places = texts.map((_, at) => `$${at + 2}`);
-  return db.all(
-    `${select} where a.port_scheme_id in (select id from port_schemes) and a.ip in (${places})
-       and a.expiry > $1 and not ${removed}`,
-    [now, ...texts],
-  );
-}
-
 /** The entries that claim any of these addresses, of any account. */
 export function claimsOnAny(
   db: Reader,
