@@ -8,7 +8,7 @@ import { systemClock } from '../src/clock.ts';
 import { type Config, readConfig } from '../src/config.ts';
 import type { Rules } from '../src/policy/decision.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
-import { startSquid } from '../src/squid/agent/engine.ts';
+import { type SquidOptions, startSquid } from '../src/squid/agent/engine.ts';
 import { findSquidUser } from '../src/squid/agent/unix_user.ts';
 import { Store } from '../src/store/store.ts';
 import {
@@ -82,7 +82,10 @@ export function nodesOfFile(rules: Partial<Rules> = {}) {
   };
 }
 
-export async function startSquidNode(options: NodeOptions): Promise<SquidNode> {
+export async function startSquidNode(
+  options: NodeOptions,
+  own: Partial<SquidOptions> = {},
+): Promise<SquidNode> {
   const dir = mkdtempSync(join(tmpdir(), 'exitward-squid-'));
   const [crt, key] = [join(dir, 'proxy.crt'), join(dir, 'proxy.key')];
   writeFileSync(crt, certificate.cert);
@@ -118,6 +121,7 @@ export async function startSquidNode(options: NodeOptions): Promise<SquidNode> {
       unstored: store.unstored,
       clock: systemClock,
       log: pino({ level: 'silent' }),
+      ...own,
     });
   let revision = 1;
   let hasOtherSettings = false;

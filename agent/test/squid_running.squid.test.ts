@@ -349,13 +349,40 @@ deepTest(
   },
 );
 
-deepTest('with leave, what is revoked may go on, and nothing new is let in', async () => {
-  const { apply } = await start({ EXITWARD_AGENT_ON_REVOKE: 'leave' });
-  const tunnel = await t.openTunnel(normal, origin.to);
-  await apply(t.authlistRecord(1, null));
-  expect((await tunnel.ask(requestInside)).status).toBe(200);
-  expect(await reasonFor(normal)).toBe('unknown_address');
-  tunnel.socket.destroy();
+test('with leave, what is revoked or passes a limit may go on: it is logged once, and ends by order', async () => {
+  await stop();
+  const lines: string[] = [];
+  const log = pino({ base: null }, { write: (line: string) => lines.push(line) });
+  const logged = (pattern: RegExp) => lines.filter((line) => pattern.test(line)).length;
+  const node = await startSquidNode(
+    { records: t.usualRecords(), settings: { EXITWARD_AGENT_ON_REVOKE: 'leave' } },
+    { log },
+  );
+  try {
+    const tunnel = await t.openTunnel(normal, origin.to);
+    const others = [await t.openTunnel(byToken, origin.to), await t.openTunnel(byToken, origin.to)];
+    await node.apply(t.authlistRecord(1, null), t.userRecord(2, { limits: { connections: 1 } }));
+    expect(await reasonFor(normal)).toBe('unknown_address');
+    await t.until(() => logged(/"unknown_address"/) > 0);
+    await t.until(() => logged(/"too_many_connections"/) > 0);
+    // The deciders look again each second.
+    await sleep(2500);
+    expect(logged(/"unknown_address"/)).toBe(1);
+    expect(logged(/"too_many_connections"/)).toBe(1);
+    for (const client of [tunnel, ...others]) {
+      expect((await client.ask(requestInside)).status).toBe(200);
+    }
+    expect(logged(/allowed again/)).toBe(0);
+    expect(await node.engine.end({ account: 1 })).toBe(1);
+    expect(await node.engine.end({ account: 2 })).toBe(2);
+    for (const client of [tunnel, ...others]) await client.ended();
+    await t.until(async () => {
+      await node.engine.poll(undefined);
+      return logged(/"connections":\d.*allowed again/) > 0;
+    });
+  } finally {
+    await node.stop();
+  }
 });
 
 deepTest(

@@ -68,13 +68,14 @@ export type ToDecider =
   | { elsewhere: Elsewhere[]; moved: Array<[connection: string, at: number]> };
 
 /**
+ * `over`: how many connections that were revoked, and left open, have ended or are allowed again.
  * `opened` is the last message of a leaving decider: the connections that the agent may not know
  * yet. `decided` and `refused`: the decisions since the last report, sent unasked. `held`: what
  * users with limits hold, whenever it has changed.
  */
 export type FromDecider =
   | { id: number; answer?: unknown }
-  | { revoked: Revoked[] }
+  | { revoked: Revoked[]; over?: number }
   | { decided?: DecisionCounts; refused?: Refusal[]; policy?: PolicySize }
   | { held: Holding[] }
   | { opened: Opened; uses?: LastUsed[]; decided?: DecisionCounts; refused?: Refusal[] };

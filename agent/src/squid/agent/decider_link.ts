@@ -22,7 +22,8 @@ import {
 } from '../protocol.ts';
 
 export interface LinkEvents {
-  onRevoked: (revoked: Revoked[]) => void;
+  /** `over`: how many that were left open have ended, or are allowed again. */
+  onRevoked: (revoked: Revoked[], over?: number) => void;
   /** A decider leaves, and reports the connections that it let in. */
   onOpened: (opened: Opened) => void;
   /** A decider is gone without such a report. */
@@ -287,7 +288,7 @@ export class DeciderLink {
     if (!isResponse) decider.messages += 1;
     if (decider.messages > limits.messages_a_second) throw new Error('it sends too many messages');
     if ('revoked' in message) {
-      this.#events.onRevoked(message.revoked);
+      this.#events.onRevoked(message.revoked, message.over);
     } else if ('opened' in message) {
       this.#events.onOpened(message.opened);
       this.#uses.add(message.uses ?? []);

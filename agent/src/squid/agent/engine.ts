@@ -123,7 +123,7 @@ class SquidEngine implements Engine {
       ...options,
       user: findSquidUser(),
       connections: this.#connections,
-      onRevoked: (revoked) => this.#close(revoked),
+      onRevoked: (revoked, over) => this.#close(revoked, over),
       onStart: (squid) => {
         this.#starts.set(squid, (this.#starts.get(squid) ?? 0) + 1);
         this.#destroyedAtStart.set(squid, this.#destroyed.recent());
@@ -422,13 +422,16 @@ class SquidEngine implements Engine {
     this.#destroyed.watch(this.#fleet.active.flatMap(({ squid }) => squid.ports));
   }
 
-  /** A decider reports each one every second until it is closed. */
-  #close(revoked: readonly Revoked[]): void {
+  /** A decider reports each one every second until it is closed; one that stays open, once. */
+  #close(revoked: readonly Revoked[], over = 0): void {
     const { config, log } = this.#options;
     const closes = config.on_revoke === 'close';
     for (const revocation of revoked) {
       if (closes && !this.#connections.revoke(revocation.connection)) continue;
       log.info({ ...revocation, closed: closes }, 'a connection is revoked');
+    }
+    if (over > 0) {
+      log.info({ connections: over }, 'revoked connections have ended, or are allowed again');
     }
     if (closes) this.#startKilling(revoked.map(({ connection }) => connection));
   }

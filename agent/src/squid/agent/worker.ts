@@ -16,7 +16,7 @@ import { WaitingConnections } from './waiting.ts';
 export interface WorkerOptions extends EngineOptions {
   user: UnixUser | undefined;
   connections: Connections;
-  onRevoked: (revoked: Revoked[]) => void;
+  onRevoked: (revoked: Revoked[], over?: number) => void;
   /** Called before a Squid is started: the previous one is dead. */
   onStart: (squid: number) => void;
 }

@@ -31,6 +31,7 @@ import { listSockets } from '../sockets.ts';
 import { Census } from './census.ts';
 import { Connections } from './connections.ts';
 import { Evaluator } from './evaluator.ts';
+import { LeftOpen } from './left_open.ts';
 
 /**
  * Without a policy, requests wait this long before they are rejected: a policy may be on its way.
@@ -57,6 +58,7 @@ const connections = new Connections(sessions, (connection) => census.close(conne
 const uses = new LastUsedTimes();
 const refusals = new Refusals();
 const decisions = new DecisionTally();
+const leftOpen = new LeftOpen();
 const own = ownedBy((error) => logError(error as Error));
 let agent: Socket | undefined;
 /** The position whose size was sent to the agent. */
@@ -72,7 +74,7 @@ let { on_revoke, listen_host, caps, ...settings } = readRules();
 const census = new Census({
   list: listOpen,
   users,
-  onListed: own(() => sendRevoked(census.excess(now()))),
+  onListed: own(() => sendRevoked(reportOf(census.excess(now())))),
   onError: logError,
 });
 census.caps = caps;
@@ -287,24 +289,32 @@ async function catchUp(): Promise<Questions['catch_up']['response']> {
 /** After a change: connections count from the moment that their user has a limit. */
 function follow(touched: Touched): Revoked[] {
   census.follow(touched === 'all' ? sessions.all() : sessions.of(touched));
-  return revoke(touched);
+  return reportOf(revoked(touched));
 }
 
-/** Connections no longer allowed, reported until the kernel has closed them: that may fail. */
-function revoke(touched: Touched): Revoked[] {
+/** The connections that are no longer allowed. */
+function revoked(touched: Touched): Revoked[] {
   const accounts = touched === 'all' ? undefined : touched;
   const time = now();
-  const revoked = [
+  return [
     ...sessions.revoked(replica.policy, evaluator.rules, time, accounts),
     ...census.excess(time),
   ];
-  // A connection that may continue is reported once.
-  if (on_revoke === 'leave') for (const { connection } of revoked) sessions.close(connection);
-  return revoked;
 }
 
-function sendRevoked(revoked: Revoked[]): void {
-  if (revoked.length > 0) send({ revoked });
+/** They are reported until the kernel has closed them: that may fail. */
+function reportOf(revoked: Revoked[]): Revoked[] {
+  return on_revoke === 'leave' ? leftOpen.unreported(revoked) : revoked;
+}
+
+/** Looks at all connections: expiries pass without a change. */
+function reportRevoked(): void {
+  const all = revoked('all');
+  sendRevoked(reportOf(all), leftOpen.takeOver(on_revoke === 'leave' ? all : []));
+}
+
+function sendRevoked(revoked: Revoked[], over = 0): void {
+  if (revoked.length > 0 || over > 0) send({ revoked, ...(over > 0 && { over }) });
 }
 
 function sendDecisions(): void {
@@ -375,7 +385,7 @@ serveSquid();
 serveAgent();
 every(1000, () => {
   if (!agent) return;
-  sendRevoked(revoke('all'));
+  reportRevoked();
   sendDecisions();
   sendHeld();
 });

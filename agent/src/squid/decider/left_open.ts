@@ -1,0 +1,24 @@
+// The connections that are no longer allowed and stay open, because the operator wants that
+// (`on_revoke: leave`). Each is reported once, and once more when that is over.
+import type { Revoked } from '../../policy/sessions.ts';
+
+export class LeftOpen {
+  readonly #reported = new Set<string>();
+
+  /** Those of them that were not reported yet. */
+  unreported(revoked: readonly Revoked[]): Revoked[] {
+    return revoked.filter(({ connection }) => {
+      const isNew = !this.#reported.has(connection);
+      this.#reported.add(connection);
+      return isNew;
+    });
+  }
+
+  /** How many that were reported have ended, or are allowed again: those that are not in `all`. */
+  takeOver(all: readonly Revoked[]): number {
+    const before = this.#reported.size;
+    const names = new Set(all.map(({ connection }) => connection));
+    for (const name of this.#reported) if (!names.has(name)) this.#reported.delete(name);
+    return before - this.#reported.size;
+  }
+}
