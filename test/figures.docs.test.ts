@@ -271,8 +271,8 @@ const limits: Record<string, readonly number[]> = {
     ...['person', 'operators', 'all', 'leaseSeconds'].map((name) => of(watches, name)),
   ],
   'orders to end connections': [
-    ...['user', 'users', 'admins', 'operator', 'all', 'allBeforeUsers', 'orderSeconds'].map(
-      (name) => of(endOrders, name),
+    ...['user', 'users', 'admins', 'operator', 'shared', 'orderSeconds'].map((name) =>
+      of(endOrders, name),
     ),
   ],
   'attempts to sign in': ['Name', 'Address', 'Site', 'Name']

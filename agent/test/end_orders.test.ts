@@ -146,6 +146,27 @@ test('an engine that fails, and orders that pile up, do not hold up later ones',
   expect(world.reports.at(-1)).toEqual({ order: 999, ended: 0 });
 });
 
+test('orders of one account hold up neither those of others nor those that name no account', async () => {
+  const orders = world.start();
+  const running: Promise<void>[] = [];
+  for (let id = 1; id <= 300; id += 1) {
+    give(world, id);
+    running.push(orders.note(id, { account: 7, user: id }));
+  }
+  for (const [id, order] of [
+    [301, { account: 8 }],
+    [302, { address: '192.0.2.1' }],
+  ] as const) {
+    give(world, id);
+    running.push(orders.note(id, order));
+  }
+  await Promise.all(running);
+  const reported = world.reports.map(({ order }) => order);
+  expect(reported).toHaveLength(256);
+  // The one that was under way comes first.
+  expect(reported.slice(0, 4)).toEqual([1, 2, 301, 302]);
+});
+
 test(`agent, decider and link die in any order, and an order ends at most once what was open then: ${lives} lives`, async () => {
   const { seed } = Random.printed('orders to end connections');
   for (let life = 0; life < lives; life += 1) {

@@ -245,7 +245,7 @@ eachDatabase((database) => {
     for (const node of nodes) await node.start();
   });
 
-  test('orders of users without the admin flag are bounded for an account and for the network', async () => {
+  test('orders of users without the admin flag are bounded for an account, and no account keeps others from any', async () => {
     for (const node of nodes) node.stop();
     await t.pass(46);
     const setOrders = (names: readonly string[]) =>
@@ -264,10 +264,17 @@ eachDatabase((database) => {
     expect(await outcome()).toEqual([429, 200]);
     await setOrders(ofUsers(Number(`${ids.acme}0`), 20));
     expect(await outcome()).toEqual([200, 200]);
-    await setOrders(ofUsers(999, 300));
-    expect(await outcome()).toEqual([429, 200]);
+    // Far more than one account may give, of one and of many.
     await setOrders(ofUsers(999, 600));
-    expect(await outcome()).toEqual([429, 429]);
+    expect(await outcome()).toEqual([200, 200]);
+    const of = (account: number) => [`account ${account}`, ...ofUsers(account, 1)];
+    const many = Array.from({ length: 250 }, (_, at) => of(at + 1000)).flat();
+    await setOrders(many);
+    expect(await outcome()).toEqual([200, 200]);
+    expect(await outcome(), 'after its share').toEqual([429, 429]);
+    await setOrders([...many.slice(0, 280), `account ${ids.acme}`, ...ofUsers(ids.acme, 1)]);
+    expect(await outcome(), 'while there are few').toEqual([200, 200]);
+    await setOrders([...many, ...many]);
     expect((await operator({ account: 'acme' })).status).toBe(200);
     await setOrders([]);
     for (const node of nodes) await node.start();

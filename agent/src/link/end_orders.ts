@@ -2,7 +2,6 @@
 // the control plane gives it out, and ends the connections that are open then.
 import type { Logger } from 'pino';
 import type { EndOrder } from '../../../kit/src/node_interface.ts';
-import { SerialQueue } from '../../../kit/src/serial_queue.ts';
 import type { Clock } from '../clock.ts';
 import type { ControlError } from '../control_error.ts';
 import type { Engine } from '../engine.ts';
@@ -26,28 +25,72 @@ export interface EndOrdersOptions {
  * slept meanwhile would end connections by surprise.
  */
 const maxTakingSeconds = 15;
-/** The control plane gives out fewer in the time that one lives. */
+/** Beyond them, the account with the longest queue gives way. */
 const maxWaiting = 256;
+
+interface Waiting {
+  id: number;
+  order: EndOrder;
+  /** Called once it is carried out, or has given way. */
+  onOver: () => void;
+}
 
 export class EndOrders {
   readonly #options: EndOrdersOptions;
-  readonly #queue = new SerialQueue();
-  #waiting = 0;
+  /** By the account whose connections end; undefined: those of all. The next turn comes first. */
+  readonly #queues = new Map<number | undefined, Waiting[]>();
+  #count = 0;
+  #isRunning = false;
 
   constructor(options: EndOrdersOptions) {
     this.#options = options;
   }
 
-  /** Carries an order out, after those before it. Never rejects. */
-  async note(id: number, order: EndOrder): Promise<void> {
-    if (this.#waiting >= maxWaiting) return;
-    this.#waiting += 1;
-    try {
-      await this.#queue.run(() => this.#carryOut(id, order));
-    } catch (error) {
-      this.#options.log.warn({ err: error, order: id }, 'an order to end connections failed');
-    } finally {
-      this.#waiting -= 1;
+  /** Carries an order out when it is the turn of its account. Never rejects. */
+  note(id: number, order: EndOrder): Promise<void> {
+    return new Promise((onOver) => {
+      const queue = this.#queues.get(order.account) ?? [];
+      this.#queues.set(order.account, queue);
+      queue.push({ id, order, onOver });
+      this.#count += 1;
+      if (this.#count > maxWaiting) this.#dropOf(order.account);
+      void this.#run();
+    });
+  }
+
+  /** Drops the newest order of the longest queue; of equally long ones, of this account's. */
+  #dropOf(account: number | undefined): void {
+    let longest = this.#queues.get(account) ?? [];
+    for (const queue of this.#queues.values()) if (queue.length > longest.length) longest = queue;
+    longest.pop()?.onOver();
+    this.#count -= 1;
+    if (this.#queues.get(account)?.length === 0) this.#queues.delete(account);
+  }
+
+  async #run(): Promise<void> {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    for (const next of this.#turns()) {
+      try {
+        await this.#carryOut(next.id, next.order);
+      } catch (error) {
+        const { id } = next;
+        this.#options.log.warn({ err: error, order: id }, 'an order to end connections failed');
+      }
+      this.#count -= 1;
+      next.onOver();
+    }
+    this.#isRunning = false;
+  }
+
+  /** One order of each account in turn: the orders of one do not hold up those of others. */
+  *#turns(): Generator<Waiting> {
+    for (let turn = first(this.#queues); turn; turn = first(this.#queues)) {
+      const [account, queue] = turn;
+      this.#queues.delete(account);
+      const next = queue.shift();
+      if (queue.length > 0) this.#queues.set(account, queue);
+      if (next) yield next;
     }
   }
 
@@ -66,4 +109,8 @@ export class EndOrders {
     log.info({ order: id, ...order, ended }, 'connections were ended as ordered');
     await control.reportEnded(id, ended);
   }
+}
+
+function first<K, V>(map: ReadonlyMap<K, V>): [K, V] | undefined {
+  return map.entries().next().value;
 }

@@ -14,28 +14,14 @@ export function findOrder(db: Reader, id: number): Promise<EndOrderRow | undefin
   return db.one('select * from end_orders where id = $1', [id]);
 }
 
-/** How many orders came after a time: of this name, and in all. */
-export async function countOrders(
-  db: Reader,
-  ordered_by: string,
-  after: number,
-): Promise<{ own: number; all: number }> {
-  const row = await db.one<{ own: number | null; every: number }>(
-    `select sum(case when ordered_by = $1 then 1 else 0 end) as own, count(*) as every
-     from end_orders where ordered_at > $2`,
-    [ordered_by, after],
+/** How many orders came after a time, by whom they were given. */
+export async function countOrders(db: Reader, after: number): Promise<Map<string, number>> {
+  const rows = await db.all<{ ordered_by: string; orders: number }>(
+    `select ordered_by, count(*) as orders from end_orders
+     where ordered_at > $1 group by ordered_by`,
+    [after],
   );
-  return { own: Number(row?.own ?? 0), all: Number(row?.every ?? 0) };
-}
-
-/** How many orders came after a time, of names that begin like this. */
-export async function countOrdersOf(db: Reader, start: string, after: number): Promise<number> {
-  const row = await db.one<{ orders: number }>(
-    `select count(*) as orders from end_orders
-     where ordered_at > $2 and ordered_by like $1`,
-    [`${start}%`, after],
-  );
-  return row?.orders ?? 0;
+  return new Map(rows.map(({ ordered_by, orders }) => [ordered_by, Number(orders)]));
 }
 
 export function insertOrder(tx: Transaction, row: EndOrderRow): Promise<void> {

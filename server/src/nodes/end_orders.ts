@@ -38,10 +38,11 @@ export const endWaitSeconds = 5;
 /** A node that comes back later does not get the order. */
 export const orderSeconds = 60;
 /**
- * How many orders there may be within a minute. People without the admin flag have their own count:
- * each, those of an account, and those of the network, which leave the rest of `all` to admins.
+ * How many orders there may be within a minute: of a person without the admin flag, of all of these
+ * of an account, of its admins, and of an operator. Once the people of all accounts have given
+ * `shared`, each account has its share of them, and at least one: nodes carry out some 600.
  */
-const maxOrders = { user: 5, users: 20, admins: 20, operator: 60, allBeforeUsers: 300, all: 600 };
+const maxOrders = { user: 5, users: 20, admins: 20, operator: 60, shared: 300 };
 const paceSeconds = 60;
 /** So long orders are kept, for their pace and for late answers. */
 const keptSeconds = 120;
@@ -97,8 +98,8 @@ export async function endConnections(
 }
 
 async function giveOrder(tx: Transaction, secrets: Secrets, { filter, by, names }: EndOrder) {
-  const ordered_by = ordererOf(tx.actor, by);
-  if (await isTooOften(tx, ordered_by, by)) {
+  const orderer = ordererOf(tx.actor, by);
+  if (await isTooOften(tx, orderer)) {
     throw tooManyRequests(
       'Connections were ended too often within a minute; try again in a moment.',
       { 'retry-after': String(paceSeconds) },
@@ -107,7 +108,7 @@ async function giveOrder(tx: Transaction, secrets: Secrets, { filter, by, names 
   }
   const id = await nextId(tx, 0, 'end_orders');
   const sealed = secrets.seal(JSON.stringify(filter), contextOf(id));
-  await store.insertOrder(tx, { id, sealed, ordered_by, ordered_at: tx.now });
+  await store.insertOrder(tx, { id, sealed, ordered_by: orderer.ordered_by, ordered_at: tx.now });
   const { server_id = null, account_id: of = null } = filter;
   const whose = server_id === null ? { account_id: of } : { account_id: null, server_id };
   await recordChange(tx, { kind: 'end_connections', ...whose, record_id: id });
@@ -121,22 +122,40 @@ async function giveOrder(tx: Transaction, secrets: Secrets, { filter, by, names 
   return { id, until: tx.now + orderSeconds, filter };
 }
 
-function ordererOf({ name }: Actor, by: EndOrderer): string {
-  if (!by) return `operator ${name}`;
+const operators = 'operator';
+
+/** Those whose orders have one bound, and the orderer among them. */
+function ordererOf({ name }: Actor, by: EndOrderer): { group: string; ordered_by: string } {
+  if (!by) return { group: operators, ordered_by: `${operators} ${name}` };
   const { account_id, user_id } = by;
-  return user_id === undefined ? `account ${account_id}` : `${usersOf(account_id)}${user_id}`;
+  const group = user_id === undefined ? `account ${account_id}` : `user ${account_id}`;
+  return { group, ordered_by: user_id === undefined ? group : `${group} ${user_id}` };
 }
 
-const usersOf = (account_id: number) => `user ${account_id} `;
+/** The same of an orderer. */
+function groupOf(ordered_by: string): string {
+  const [kind = '', account = ''] = ordered_by.split(' ');
+  return kind === operators ? operators : `${kind} ${account}`;
+}
 
-/** Accounts never keep operators from ending connections, nor users their admins. */
-async function isTooOften(db: Transaction, ordered_by: string, by: EndOrderer): Promise<boolean> {
-  const after = db.now - paceSeconds;
-  const { own, all } = await store.countOrders(db, ordered_by, after);
-  if (!by) return own >= maxOrders.operator;
-  if (by.user_id === undefined) return own >= maxOrders.admins || all >= maxOrders.all;
-  if (own >= maxOrders.user || all >= maxOrders.allBeforeUsers) return true;
-  return (await store.countOrdersOf(db, usersOf(by.account_id), after)) >= maxOrders.users;
+/** Accounts keep neither operators nor other accounts from it, nor users their admins. */
+async function isTooOften(db: Transaction, { group, ordered_by }: ReturnType<typeof ordererOf>) {
+  const counts = await store.countOrders(db, db.now - paceSeconds);
+  const own = counts.get(ordered_by) ?? 0;
+  if (group === operators) return own >= maxOrders.operator;
+  const ofGroups = new Map<string, number>([[group, 0]]);
+  let ofPeople = 0;
+  for (const [by, count] of counts) {
+    const its = groupOf(by);
+    if (its === operators) continue;
+    ofGroups.set(its, (ofGroups.get(its) ?? 0) + count);
+    ofPeople += count;
+  }
+  const ofGroup = ofGroups.get(group) ?? 0;
+  const isAdmin = ordered_by === group;
+  if (ofGroup >= (isAdmin ? maxOrders.admins : maxOrders.users)) return true;
+  if (!isAdmin && own >= maxOrders.user) return true;
+  return ofPeople >= maxOrders.shared && ofGroup >= Math.max(1, maxOrders.shared / ofGroups.size);
 }
 
 /** The record that gives nodes an order; undefined: it is long over. */
