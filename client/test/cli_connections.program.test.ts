@@ -85,6 +85,7 @@ test.each([
   [['connections', 'end', '--yes', '--service', 'http'], 2, '--service: expected one of proxy, '],
   [['refusals', '--reason', 'expired'], 2, '--reason: expected one of unknown_address, '],
   [['refusals', '--here', '--address', '192.0.2.1'], 2, '--address: is not for --here; send one'],
+  [['refusals', '--since', 'lately'], 2, '--since: "lately" isn\'t a time; expected 2h, 7d, '],
   [['refusals', '--server', 'x'.repeat(256)], 2, '--server: expected at most 255 characters.'],
 ])('%j is refused in the words of the command line', async (args, code, says) => {
   const refused = await asAlice(...args);
@@ -93,6 +94,24 @@ test.each([
     '',
     expect.stringContaining(`exw: ${says}`),
   ]);
+});
+
+test('refusals are those of a time, if one is named', async () => {
+  const at = t.now() - 3600;
+  const row = { at, reason: 'expired_token', source: '192.0.2.9', service: 'proxy', port: 11_000 };
+  const refusals = [{ ...row, account: ids.account, user: ids.bob, count: 3 }];
+  expect((await node.send('POST', '/refusals', { boot: 'b', seq: 1, refusals })).status).toBe(204);
+  const listed = async (...args: string[]) => (await asAlice('refusals', ...args)).stdout;
+  expect(await listed('--since', '2h', '--reason', 'expired_token')).toMatch(
+    /^\d+\t192\.0\.2\.9\texpired_token\t3\tbob\tfra1\t/,
+  );
+  expect(await listed('--since', '30m')).toBe('');
+  expect(await listed('--until', '2h')).toBe('');
+});
+
+test('no password is a command line that was not understood', async () => {
+  const refused = await exw.runWith('', 'connections', '--user', 'alice');
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--password-file: ')]);
 });
 
 test('a field of the sign-in names its own option, and no session is left', async () => {

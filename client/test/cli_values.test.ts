@@ -33,6 +33,7 @@ test('connections that were ended: until when a node without an answer may end s
     '1 connection was ended. No answer from a node of fra1. Until 12:00:30Z they may still be ended there.',
   );
   expect(said('unfinished')).toBe('1 connection was ended. No answer from a node of fra1.');
+  expect(endedText({ ...ended, ended: 0, missing: [] })).toBe('No such connection was open.');
 });
 
 describe('what a server says', () => {

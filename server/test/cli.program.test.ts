@@ -292,6 +292,8 @@ describe('against a running server', () => {
     expect(
       (await json('audit', '--limit', '3')).map(({ action }: { action: string }) => action),
     ).toEqual(['operator_token.remove', 'operator_token.create', 'maintenance.off']);
+    const [newest, second] = await json('audit', '--limit', '2');
+    expect(await json('audit', '--limit', '1', '--before', newest.id)).toEqual([second]);
     const search = ['audit', '--search', 'OPERATOR_token second', '--action', 'operator_token'];
     expect(await json(...search, '--since', '1h', '--until', '+10y')).toHaveLength(2);
     expect(await json(...search, '--actor', 'nobody')).toEqual([]);
@@ -375,6 +377,11 @@ describe('against a running server', () => {
     [['account', 'show'], /missing required argument 'account'/],
     [['refusal', 'list', '--limit', '0'], /--limit: expected a whole number of at least 1/],
     [['connection', 'list', '--limit', '1001'], /--limit: expected a whole number from 1 to 1000/],
+    [
+      ['refusal', 'list', '--node', 'fra1-a'],
+      /--node: "fra1-a" isn't the id of a node; .*node list/,
+    ],
+    [['user', 'limit', 'acme', 'bob', '--services', 'none'], /--services: expected names, or all/],
     // The server refuses these, by the names that were typed.
     [['connection', 'list', '--user', 'bob'], /--user: .*; expected --account as well\./],
     [

@@ -3,9 +3,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { textOf } from '../../kit/src/cli/output.ts';
-import { list, span } from '../../kit/src/cli/values.ts';
+import { list, pastFrom, span } from '../../kit/src/cli/values.ts';
 import { countsInWords, statusesInWords } from '../src/cli/columns.ts';
-import { lifetime, pastFrom, size, sizeOrNone } from '../src/cli/values.ts';
+import { lifetime, size, sizeOrNone } from '../src/cli/values.ts';
 
 const empty = { of: 'rows' };
 

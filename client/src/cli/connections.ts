@@ -129,7 +129,9 @@ interface Ended {
 /** "12 connections were ended. No answer from a node of fra1." And until when it may end some. */
 export function endedText({ ended, missing, until }: Ended): string {
   const sentences = [
-    `${counted(ended, 'connection')} ${ended === 1 ? 'was' : 'were'} ended.`,
+    ended === 0
+      ? 'No such connection was open.'
+      : `${counted(ended, 'connection')} ${ended === 1 ? 'was' : 'were'} ended.`,
     missingNote(missing, 'No answer'),
     missing.some(({ reason }) => reason !== 'unfinished')
       ? `Until ${clockInWords(until)} they may still be ended there.`

@@ -66,6 +66,9 @@ async function signIn(session: Session, given: Credentials): Promise<Person> {
   }
   const account = given.account ?? (await (await session.account()).client.contract.get()).name;
   const password = await readSecret(given['password-file'] ?? '-', 'Password');
+  if (password === '') {
+    throw new UsageFault('--password-file: expected a password in it, or on standard input');
+  }
   const person = new Person(url, given.user);
   await person.signIn({ account, password, code: given.code }).catch((error) => {
     // A command may have other options for fields of these names.

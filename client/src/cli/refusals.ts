@@ -5,7 +5,7 @@ import { type Column, type Shown, table } from '../../../kit/src/cli/output.ts';
 import { countUpTo } from '../../../kit/src/cli/values.ts';
 import { command } from './command.ts';
 import { asPerson, personNotes, personOptions } from './person.ts';
-import { address } from './values.ts';
+import { address, past } from './values.ts';
 
 const columns: Column[] = [
   ['minute', 'at', 'time'],
@@ -39,6 +39,14 @@ const options = {
   reason: {
     ...{ filter: true, summary: 'only with this reason: unknown_address, expired_token, …' },
     ...{ field: 'reason', value: '<word>', read: String },
+  },
+  since: {
+    ...{ filter: true, summary: 'only from then on: 2027-01-31, 2h or 7d ago', field: 'since' },
+    ...{ value: '<time>', read: past },
+  },
+  until: {
+    ...{ filter: true, summary: 'only before that: 2027-01-31, 2h or 7d ago', field: 'until' },
+    ...{ value: '<time>', read: past },
   },
   limit: {
     ...{ summary: 'how many; 1000, the most, when left out', field: 'limit' },

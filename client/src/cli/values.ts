@@ -1,6 +1,6 @@
 // Values as account holders write them on a command line: times from now on, addresses, ids, ports.
 import { isIPv4, isIPv6 } from 'node:net';
-import { no, timeFrom } from '../../../kit/src/cli/values.ts';
+import { no, pastFrom, timeFrom } from '../../../kit/src/cli/values.ts';
 
 export const now = (): number => Math.floor(Date.now() / 1000);
 
@@ -20,6 +20,11 @@ export function given<Values extends object>(values: Values): Given<Values> {
 /** Epoch seconds: a number, an ISO date or time (UTC by default), or from now on: `+8h`, `+30d`. */
 export function time(text: string): number {
   return timeFrom(text, now());
+}
+
+/** A time that has passed: the same, or before now: `2h`, `7d`. */
+export function past(text: string): number {
+  return pastFrom(text, now());
 }
 
 /**

@@ -23,7 +23,7 @@ export const timeUnits = 's, m or min (minutes), h, d, w, mo (months), y';
 export const spanUnits = 's, m or min (minutes), h';
 
 /** The count and unit of a text such as `2h` or `3mo`; none of any other. */
-export function amountIn(text: string): { count: number; unit: string } | undefined {
+function amountIn(text: string): { count: number; unit: string } | undefined {
   const [, count, unit = ''] = /^(\d{1,5})(s|m|min|h|d|w|mo|y)$/.exec(text) ?? [];
   return count === undefined ? undefined : { count: Number(count), unit };
 }
@@ -50,8 +50,14 @@ export function timeFrom(text: string, now: number, relative = '+8h, +30d'): num
   return Math.floor(milliseconds / 1000);
 }
 
+/** The same for a time that has passed: also before `now`, as `2h` or `7d`. */
+export function pastFrom(text: string, now: number): number {
+  const amount = amountIn(text.replace(/^-/, ''));
+  return amount ? later(now, -amount.count, amount.unit) : timeFrom(text, now, '2h, 7d');
+}
+
 /** Months and years by the calendar (UTC); a month that lacks the day ends on its last. */
-export function later(now: number, count: number, unit: string): number {
+function later(now: number, count: number, unit: string): number {
   const seconds = units[unit];
   if (seconds !== undefined) return now + count * seconds;
   const date = new Date(now * 1000);

@@ -69,6 +69,7 @@ const lists: Readonly<Record<string, List>> = {
   'port-scheme': portSchemes,
   'port-schemes': portSchemes,
   scheme: portSchemes,
+  node: named(() => '/nodes', 'id'),
   'node id': named(() => '/nodes', 'id'),
   'held-usage id': named(() => '/held_usage', 'id'),
   'operator-token id': named(() => '/tokens', 'id'),

@@ -4,7 +4,7 @@ import { bytesInWords, clockInWords, countUpTo, span } from '../../../kit/src/cl
 import { terminalWidth, wrapped } from '../../../kit/src/cli/wrapped.ts';
 import type { Row } from './columns.ts';
 import { nounOf } from './command.ts';
-import { past, whole } from './values.ts';
+import { nodeId, past, whole } from './values.ts';
 
 interface Sums {
   groups: number;
@@ -206,7 +206,7 @@ export const connectionNoun = nounOf(
         ['--address <ip>', 'only those from this address', 'address'],
         ['--exit <ip>', 'only those to this exit IP', 'exit_ip'],
         ['--server <server>', 'only those of this server', 'server'],
-        ['--node <id>', 'only those of this node', 'node', whole],
+        ['--node <id>', 'only those of this node', 'node', nodeId],
       ],
       options: [
         ['--by <account|user|server|address>', 'the sums of each of these', 'by'],
@@ -232,7 +232,7 @@ export const connectionNoun = nounOf(
         ['--address <ip>', 'those from this address', 'address'],
         ['--exit <ip>', 'those to this exit IP', 'exit_ip'],
         ['--server <server>', 'those of this server', 'server'],
-        ['--node <id>', 'those of this node', 'node', whole],
+        ['--node <id>', 'those of this node', 'node', nodeId],
         [
           '--service <service>',
           'those of this service: proxy, proxy-https, vpn-ikev2, …',

@@ -18,7 +18,7 @@ import type { Row } from './columns.ts';
 import { nounOf, type Verb } from './command.ts';
 import { type History, historyInWords } from './history_words.ts';
 import { type Notices, type Status, statusInWords } from './status_words.ts';
-import { past, time, whole } from './values.ts';
+import { nodeId, past, time } from './values.ts';
 
 export const statusVerb: Verb = {
   usage: 'status',
@@ -162,7 +162,7 @@ export const historyVerb: Verb = {
   summary: 'traffic, connections, rejections, lag and faults over time',
   filters: [
     ['--server <server>', 'only the nodes of this server', 'server'],
-    ['--node <id>', 'only this node', 'node'],
+    ['--node <id>', 'only this node', 'node', nodeId],
     [
       '--since <time>',
       'from then on: 2027-01-31, 2h or 7d ago; a day ago when omitted',
@@ -207,7 +207,7 @@ export const auditVerb: Verb = {
     ['--account <account>', 'only what concerns this account', 'account'],
     ['--since <time>', 'only from then on: 2027-01-31, 2h or 7d ago', 'since', past],
     ['--until <time>', 'only before that: 2027-01-31, 2h or 7d ago', 'until', past],
-    ['--before <id>', 'only entries older than this one', 'before', whole],
+    ['--before <id>', 'only entries older than this one', 'before'],
   ],
   options: [['--limit <count>', 'how many; 100 when omitted', 'limit', count]],
   run: async (given, api) => {
@@ -218,7 +218,8 @@ export const auditVerb: Verb = {
     const { length } = records;
     if (process.stdout.isTTY && length > 0) {
       const width = terminalWidth();
-      const more = length < limit ? '' : `\nOlder: exitward audit --before=${records.at(-1)?.id}\n`;
+      const more =
+        length < limit ? '' : `\nOlder: the same command with --before=${records.at(-1)?.id}\n`;
       const text = wrapped(auditInWords(records, width >= 100), width);
       return { value: records, parts: [{ text: text + more }] };
     }

@@ -3,7 +3,7 @@ import { type Column, table } from '../../../kit/src/cli/output.ts';
 import { count } from '../../../kit/src/cli/values.ts';
 import type { Row } from './columns.ts';
 import { nounOf } from './command.ts';
-import { past, whole } from './values.ts';
+import { nodeId, past } from './values.ts';
 
 const columns: Column[] = [
   ['minute', 'at', 'time'],
@@ -29,7 +29,7 @@ export const refusalNoun = nounOf('refusal', 'which connections were refused lat
       ['--user <user>', 'only those that name this user of the account', 'user'],
       ['--address <ip>', 'only those from this address', 'address'],
       ['--server <server>', 'only those of this server', 'server'],
-      ['--node <id>', 'only those of this node', 'node', whole],
+      ['--node <id>', 'only those of this node', 'node', nodeId],
       ['--reason <word>', 'only with this reason: unknown_address, expired_token', 'reason'],
       ['--since <time>', 'only from then on: 2027-01-31, 2h or 7d ago', 'since', past],
       ['--until <time>', 'only before that: 2027-01-31, 2h or 7d ago', 'until', past],

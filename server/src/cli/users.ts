@@ -71,7 +71,10 @@ const details: Choice[] = [
   ['--flags <words>', 'proxy,billing,admin; no-proxy takes one away', 'flags', flags],
 ];
 /** Names, or the word that lifts the limit. */
-const namesOrAll = (text: string) => (text === 'all' ? null : list(text));
+function namesOrAll(text: string): string[] | null {
+  if (text === 'none') throw new UsageFault('expected names, or all');
+  return text === 'all' ? null : list(text);
+}
 /** The same, or the word for an empty list. */
 const namesAllOrNone = (text: string) => (text === 'none' ? [] : namesOrAll(text));
 
@@ -178,7 +181,11 @@ export const userNoun = nounOf('user', 'users of an account', [
         throw new UsageFault(`${given.options.join(', ')}: expected at least one of them`);
       }
       const changed = (await usersNamed(given, api)).map(({ id }) => ({ id, ...given.fields }));
-      return record(await api.patch(given.path(users), { users: changed }), ['changed']);
+      return record(
+        await api.patch(given.path(users), { users: changed }),
+        ['changed'],
+        'The limits were changed.',
+      );
     },
   },
   {

@@ -1,7 +1,7 @@
 // Values as operators write them on a command line: sizes, times, lifetimes, coordinates.
 
 import { UsageFault } from '../../../kit/src/cli/failures.ts';
-import { amountIn, later, no, timeFrom, units } from '../../../kit/src/cli/values.ts';
+import { no, pastFrom, timeFrom, units } from '../../../kit/src/cli/values.ts';
 import { systemClock } from '../clock.ts';
 
 const sizes: Record<string, number> = { B: 1 };
@@ -39,12 +39,6 @@ export function past(text: string): number {
   return pastFrom(text, systemClock.now());
 }
 
-/** As `past`, relative to the given moment. */
-export function pastFrom(text: string, now: number): number {
-  const amount = amountIn(text.replace(/^-/, ''));
-  return amount ? later(now, -amount.count, amount.unit) : timeFrom(text, now, '2h, 7d');
-}
-
 /** The units of a lifetime, as help and errors name them. */
 export const lifetimeUnits = 's, m or min (minutes), h, d, w, y (365 days)';
 
@@ -60,6 +54,12 @@ export function lifetime(text: string): number {
 export function whole(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw no('a whole number', text, 'such as 100');
+}
+
+/** The id of a node; tables show its name as well, which is none. */
+export function nodeId(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw no('the id of a node', text, 'a number, as "exitward node list" shows it');
 }
 
 export function decimal(text: string): number {

@@ -16,7 +16,7 @@ interface Names {
 /** The ids of those that are named. Errors: 400 for a user without an account; 404. */
 export async function findNamed(db: Reader, { account, user, server, node_id }: Names) {
   if (user !== undefined && account === undefined) {
-    throw invalidField('user', 'is that of an account; expected `account` as well.');
+    throw invalidField('user', 'names a user of an account; expected `account` as well.');
   }
   const account_id =
     account === undefined ? undefined : (await requireAccountNamed(db, account)).id;
