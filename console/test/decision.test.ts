@@ -54,6 +54,21 @@ describe('a decision', () => {
       ['warn', 'Asked to sign in', 'This address is not on an IP authlist.', '/authlist'],
     ],
     [
+      'on a user who may not connect leads to that user',
+      { verdict: 'deny', reason: 'user_expired', message: 'the time of the user is over' },
+      [
+        'bad',
+        'Denied',
+        'The time of the user is over. The connection counts as alice.',
+        '/users/alice',
+      ],
+    ],
+    [
+      'on credentials that fit nobody leads to all users',
+      { verdict: 'challenge', reason: 'bad_token', message: 'they do not fit', user: undefined },
+      ['warn', 'Asked to sign in', 'They do not fit.', '/users'],
+    ],
+    [
       'that refuses the address of a custom DNS entry says so, and leads to the entries',
       {
         ...{ verdict: 'deny', reason: 'other_family', message: 'one has IPv4, the other IPv6' },

@@ -38,7 +38,7 @@ export function ConnectedCard({ of }: ConnectedCardProps) {
         {({ connections, rest, total, missing }) => (
           <>
             {connections.length === 0 ? (
-              <Empty title="No one is connected." />
+              <Empty title={of.user ? 'Not connected.' : 'No one is connected.'} />
             ) : (
               <>
                 <p class="note">{totalText(total)}</p>

@@ -125,12 +125,15 @@ export function Connections({ Fields }: ConnectionsProps) {
         )}
         <Loaded of={reading} what="who is connected">
           {(shown) => (
-            <Shown
-              of={shown}
-              isOld={reading.isPlaceholderData}
-              {...{ query, by, scope }}
-              onMore={isLong ? undefined : () => setLong(true)}
-            />
+            // The sums and the buttons are too long for the line of the filters.
+            <div class="stack">
+              <Shown
+                of={shown}
+                isOld={reading.isPlaceholderData}
+                {...{ query, by, scope }}
+                onMore={isLong ? undefined : () => setLong(true)}
+              />
+            </div>
           )}
         </Loaded>
       </Card>
@@ -195,6 +198,7 @@ function Shown({ of, isOld, query, by, scope, onMore }: ShownProps) {
   const choice = { text: columns, set: setColumns };
   const { by: _by, limit: _limit, ...filters } = query;
   const isFiltered = Object.keys(filters).length > 0;
+  const isOwn = scope !== undefined && !scope.flags.admin;
   return (
     <div class="paged-table" aria-busy={isOld}>
       <div class="row">
@@ -211,7 +215,15 @@ function Shown({ of, isOld, query, by, scope, onMore }: ShownProps) {
         </span>
       </div>
       {(sums ?? connections).length === 0 ? (
-        <Empty title={isFiltered ? 'No connection matches.' : 'No one is connected.'}>
+        <Empty
+          title={
+            isFiltered
+              ? 'No connection matches.'
+              : isOwn
+                ? 'You have no open connections.'
+                : 'No one is connected.'
+          }
+        >
           {!isFiltered && 'Connections appear here as soon as they are opened.'}
         </Empty>
       ) : sums && by ? (

@@ -44,7 +44,10 @@ const grounds: Record<string, string> = {
 export function readDecision(decision: Decision): ReadDecision {
   const { verdict, reason, message, user, exit_ip, dial, checked } = decision;
   const [tone, title] = titles[verdict];
-  const remedy = remedies[reason];
+  const remedy =
+    remedies[reason] === toUsers && user !== undefined
+      ? { path: paths.user(user), text: 'Open the user' }
+      : remedies[reason];
   if (verdict !== 'allow') {
     const whose = user === undefined ? [] : [`The connection counts as ${user}.`];
     const where = dial === undefined ? [] : [`A custom DNS entry sends it to ${dial}.`];
