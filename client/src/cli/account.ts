@@ -181,6 +181,7 @@ export const tokenCreate = command({
     expiry: {
       summary:
         'when it ends; when left out, after the default lifetime of the contract, usually a year',
+      field: 'expire',
       value: '<time>',
       read: time,
     },

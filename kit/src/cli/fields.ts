@@ -50,7 +50,10 @@ function namedFor(field: string, words: Words): [name: string, option?: Option] 
     options.find(([name, option]) => option.field === undefined && isSet(asField(name))) ??
     [];
   if (name !== undefined) return [`--${name}`, option];
-  const argument = Object.keys(words.arguments ?? {}).find((name) => isSet(asField(name)));
+  const [argument] =
+    Object.entries(words.arguments ?? {}).find(([name, { field }]) =>
+      isSet(field ?? asField(name)),
+    ) ?? [];
   return argument === undefined ? undefined : [`<${argument}>`];
 }
 

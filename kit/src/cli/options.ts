@@ -6,6 +6,8 @@ export type Reader<Value> = (text: string) => Value;
 
 export interface Argument {
   summary?: string;
+  /** As of an option. */
+  field?: string;
   /** The records that its value names; a shell completes it from them. */
   known?: string;
   read: Reader<unknown>;

@@ -184,6 +184,7 @@ async function* listed(name: string, pages: AsyncIterable<Row[]>): AsyncGenerato
 /** The two lists whose "remove all" can be undone. */
 const undoable = (list: 'authlist' | 'overrides'): Verb => ({
   usage: `${list} <account> <removal>`,
+  sets: { removal: 'removal_id' },
   summary: `put back what a removal of all ${list} entries took away`,
   run: async (given, api) => {
     const body = { removal_id: given.parsed('removal', whole) };

@@ -20,6 +20,8 @@ export interface Verb {
    */
   usage: string;
   summary: string;
+  /** The fields that arguments set, where these have another name. */
+  sets?: Readonly<Record<string, string>>;
   required?: readonly Choice[];
   /** Options that narrow the list. */
   filters?: readonly Choice[];
@@ -57,7 +59,7 @@ export function commandOf(verb: Verb, noun?: string): Command<Environment> {
   return {
     name: noun === undefined ? name : `${noun} ${name}`,
     summary,
-    arguments: Object.fromEntries(words.map((word) => argumentOf(word, noun))),
+    arguments: Object.fromEntries(words.map((word) => argumentOf(word, noun, verb.sets))),
     options: table,
     ...(verb.list ? { list: verb.list } : {}),
     ...(verb.examples ? { examples: verb.examples } : {}),
@@ -77,11 +79,16 @@ export function commandOf(verb: Verb, noun?: string): Command<Environment> {
 /** Arguments and options that take a text away when they are empty. */
 const notes = new Set(['note', 'text']);
 
-function argumentOf(word: string, noun: string | undefined): [name: string, argument: Argument] {
+function argumentOf(
+  word: string,
+  noun: string | undefined,
+  sets: Verb['sets'] = {},
+): [name: string, argument: Argument] {
   const [, bracket, name = '', dots] = /^([<[])([\w-]+)(\.\.\.)?[>\]]$/.exec(word) ?? [];
   const listName = recordsOf(name, noun);
   const argument = {
     read: String,
+    ...(sets[name] ? { field: sets[name] } : {}),
     ...(listName ? { known: listName } : {}),
     ...(bracket === '[' ? { optional: true as const } : {}),
     ...(notes.has(name) ? { mayBeBlank: true as const } : {}),

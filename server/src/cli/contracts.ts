@@ -72,6 +72,7 @@ export const contractNoun = nounOf('contract', 'servers on the contract of an ac
   },
   {
     usage: 'limit <account> <server> <size>',
+    sets: { size: 'limit_bytes' },
     summary: 'change the own limit of a server on a contract; "none" lifts it',
     question: (given, api) =>
       questionOfOwnLimit(given, api, [given.word('server')], given.parsed('size', sizeOrNone)),

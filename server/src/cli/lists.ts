@@ -36,6 +36,7 @@ function verbs(list: 'authlist' | 'overrides', columns: Column[], filters: Choic
     },
     {
       usage: 'extend <account> <ids...>',
+      sets: { ids: 'id' },
       summary: 'give entries another expiry, all or none',
       required: [['--expiry <time>', 'when they end', 'expiry', time]],
       run: async (given, api) => {
@@ -46,6 +47,7 @@ function verbs(list: 'authlist' | 'overrides', columns: Column[], filters: Choic
     },
     {
       usage: 'note <account> <id> <text>',
+      sets: { text: 'note' },
       summary: 'say what an entry is for; nodes and /v0 are not told',
       run: async (given, api) => {
         const body = { note: given.word('text') };
@@ -76,6 +78,7 @@ function verbs(list: 'authlist' | 'overrides', columns: Column[], filters: Choic
 
 const find: Verb = {
   usage: 'find <address>',
+  sets: { address: 'ip' },
   list: true,
   summary:
     'show where an address or a network (CIDR) is used: on authlists, in custom DNS, as an exit IP',

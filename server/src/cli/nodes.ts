@@ -85,6 +85,7 @@ export const nodeNoun = nounOf('node', 'machines that serve', [
   },
   {
     usage: 'limit <id> <size>',
+    sets: { size: 'max_bytes_per_second' },
     summary:
       'change how many bytes a second a node may report, both ways; "none": as the setting says',
     run: async (given, api) => {
