@@ -10,11 +10,14 @@ const settings: Record<string, string> = {
   no_name_server: 'EXITWARD_AGENT_DNS_SERVERS selects others',
 };
 
+/** The settings of a node that decide on this reason, in words; undefined: none. */
+export const settingsOf = (reason: string): string | undefined => settings[reason];
+
 /** An explanation as operators read it. */
 export function forOperators<Explained extends { reason: string; message: string }>(
   explained: Explained,
 ): Explained {
-  const advice = settings[explained.reason];
+  const advice = settingsOf(explained.reason);
   if (advice === undefined) return explained;
   return { ...explained, message: `${explained.message}; on the node, ${advice}` };
 }

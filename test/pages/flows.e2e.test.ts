@@ -26,11 +26,18 @@ describe('a flow of the console', () => {
     await t.press(['Test']);
     await t.press(['Add 203.0.113.9']);
     expect(await t.visit.field('Address').inputValue()).toBe('203.0.113.9');
+    t.fake.answer(({ name, example }) =>
+      name === 'GET /console/authlist'
+        ? { body: (example as object[]).map((entry) => ({ ...entry, ip: '203.0.113.9' })) }
+        : undefined,
+    );
     await t.press(['Add the address']);
     expect(t.fake.writes.at(-1)).toMatchObject({
       operation: 'POST /console/authlist',
       body: { ip: '203.0.113.9' },
     });
+    await t.visit.sees(/By now 203\.0\.113\.9 is listed for/);
+    expect(await t.visit.button('Add 203.0.113.9').count()).toBe(0);
     expect(t.takeFaults()).toEqual([]);
   });
 

@@ -1,5 +1,6 @@
 // How the matter of a refused connection stands now: fixed since, or the limit that it is about,
 // those who may change it, and the page for that; pure.
+import { settingsOf } from '../../../kit/src/refusal_settings.ts';
 import { operatorScope, type Scope } from '../api/scope.ts';
 import { bytes, count, dateTime } from '../format.ts';
 import { addressOf, paths } from '../paths.ts';
@@ -43,7 +44,7 @@ function limitText({ reason, limit, user }: Refusal, scope: Scope | undefined): 
   if (reason === 'too_many_connections' && (limit === null || user === null)) {
     const ofNodes = 'Nodes have limits by address, user and account';
     return isOperator(scope)
-      ? `${ofNodes}: EXITWARD_AGENT_MAX_CONNECTIONS….`
+      ? `${ofNodes}: ${settingsOf(reason)}.`
       : `${ofNodes}. Your provider sets them.`;
   }
   if (limit === null) return '';

@@ -1,10 +1,13 @@
 // The one tester of account holders: a node of the server decides on a connection as on a real one,
 // and sends a request through the exit; a command does the same from anywhere.
 import { useState } from 'preact/hooks';
+import { Link } from 'wouter-preact';
+import { usePages } from '../api/paging.ts';
 import { changeIn, useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { AuthlistForm } from '../authlist/form.tsx';
 import { SuggestUser } from '../forms/suggest_user.tsx';
+import { addressOf, paths } from '../paths.ts';
 import { Button, Copy, SelectField, TextField, Unread } from '../ui/ui.ts';
 import { curlThrough } from './curl.ts';
 import { type Decision, requestFor } from './decision.ts';
@@ -70,22 +73,36 @@ interface OwnOutcomeProps {
 
 /** A refused address is a press away from the authlist. */
 function OwnOutcome({ decision, ip, readOnlyReason }: OwnOutcomeProps) {
+  const { base } = useScope();
   const [isAdding, setAdding] = useState(false);
   const canAdd = decision.reason === 'unknown_address' && ip !== undefined;
+  const { rows } = usePages('console_list_authlist', {
+    ...{ query: { search: ip ?? '' }, base, enabled: canAdd },
+  });
+  // Perhaps it was added since.
+  const entry = rows.data?.find((listed) => listed.ip === ip);
   return (
     <>
       <Outcome
         of={decision}
         remedy={
-          canAdd && (
+          canAdd &&
+          (entry ? (
+            <p class="note">
+              By now {ip} is listed for{' '}
+              <Link href={addressOf(paths.authlist, { search: ip })}>{entry.user}</Link>. Test it
+              again.
+            </p>
+          ) : (
             <div class="actions">
               <Button icon="plus" disabledReason={readOnlyReason} onClick={() => setAdding(true)}>
                 Add {ip}
               </Button>
             </div>
-          )
+          ))
         }
       />
+      {canAdd && <Unread of={rows} what="the authlist" />}
       {isAdding && <AuthlistForm ip={ip ?? ''} onClose={() => setAdding(false)} />}
     </>
   );
