@@ -63,12 +63,14 @@ export class UserCounts {
 
   /**
    * Why one more connection would pass a limit of the user. `connection`: its name, if it is open.
+   * `ending`: how many of the user end before.
    */
   objectionTo(
     source: string,
     authority: Authority,
     now: number,
     connection = '',
+    ending = 0,
   ): Reason | undefined {
     const limits = this.#limitsOf(authority);
     if (!limits || authority.by === 'probe') return undefined;
@@ -79,7 +81,7 @@ export class UserCounts {
     const { connections = Number.POSITIVE_INFINITY } = limits;
     if (
       !open?.has(connection) &&
-      (open?.size ?? 0) + (elsewhere?.connections ?? 0) >= connections
+      (open?.size ?? 0) - ending + (elsewhere?.connections ?? 0) >= connections
     ) {
       return this.#refuse(key, elsewhere, 'too_many_connections', now);
     }

@@ -408,6 +408,13 @@ async function expectOneTooMany(reason: string): Promise<void> {
   expect(world.client(1).fetch({ down: 10 }).from).toBe(exits[0]);
 }
 
+/** The decision on a login of alice, as the node explains it. */
+async function explained(from?: string) {
+  const attempt = { login: 'alice@contract1', exit_ip: exits[0], ...(from && { from }) };
+  const question = { do: 'explain', service: 'vpn-ikev2', ...attempt } as const;
+  return (await world.node.ask<{ decision: object }>(question)).decision;
+}
+
 /** As the agent does each second, when it hears what its users hold elsewhere. */
 const share = (...elsewhere: Elsewhere[]) => world.node.ask({ do: 'share', elsewhere });
 
@@ -432,10 +439,7 @@ test('a user has as many tunnels at once as the limit says, and another when one
   await limited({ connections: 1 });
   await world.client(1).connect();
   await expectOneTooMany('too_many_connections');
-  const attempt = { login: 'alice@contract1', exit_ip: exits[0] };
-  const question = { do: 'explain', service: 'vpn-ikev2', ...attempt } as const;
-  const answer = await world.node.ask<{ decision: { reason: string } }>(question);
-  expect(answer.decision.reason).toBe('too_many_connections');
+  expect(await explained()).toMatchObject({ reason: 'too_many_connections' });
   await until(async () => (await connections()).length === 1);
   await world.client(1).disconnect();
   await connectWhenFree(2);
@@ -456,6 +460,9 @@ test('a user has tunnels from as many addresses at once as the limit says; one t
   world.client(1).fetch({ down: 10 });
   await tick();
   await expectOneTooMany('too_many_addresses');
+  expect(await explained('198.18.2.2')).toMatchObject({ reason: 'too_many_addresses' });
+  expect(await explained(), 'from a new address').toMatchObject({ reason: 'too_many_addresses' });
+  expect(await explained('198.18.1.2')).toMatchObject({ verdict: 'allow' });
   await world.client(1).disconnect();
   await connectWhenFree(2);
   // Elsewhere the user came from another address first.

@@ -25,7 +25,13 @@ export type Question =
   | { do: 'share'; elsewhere: Elsewhere[] }
   | { do: 'end'; order: EndOrder }
   | { do: 'find'; question: UseQuestion }
-  | { do: 'explain'; service: 'vpn-ikev2' | 'vpn-ikev1'; login: string; exit_ip: string }
+  | {
+      do: 'explain';
+      service: 'vpn-ikev2' | 'vpn-ikev1';
+      login: string;
+      exit_ip: string;
+      from?: string;
+    }
   | { do: 'stop'; leave_running: boolean };
 
 const [, , state_dir = ''] = process.argv;
@@ -85,8 +91,7 @@ async function answer(question: Question): Promise<unknown> {
       await health.check(new AbortController().signal);
       return { ...health.report(), faults: health.faults() };
     case 'explain': {
-      const { service, login, exit_ip } = question;
-      return engine.explain(loginOf({ service, login, exit_ip }));
+      return engine.explain(loginOf(question));
     }
     case 'stop': {
       await engine.stop({ leave_running: question.leave_running });

@@ -4,6 +4,7 @@ import { parseNetworks } from '../../kit/src/address.ts';
 import type { UserLimits } from '../../kit/src/node_interface.ts';
 import type { Engine } from '../src/engine.ts';
 import type { Allowed } from '../src/policy/decision.ts';
+import type { Reason } from '../src/policy/denials.ts';
 import { Policy } from '../src/policy/policy.ts';
 import { type Elsewhere, type Holding, UserCounts } from '../src/user_counts.ts';
 import { EngineWithVpn } from '../src/vpn/engine_with_vpn.ts';
@@ -211,4 +212,77 @@ test('connections by the proxy of the node, and those of other nodes, count toge
   engine.share([{ ...elsewhere, ahead: 1 }]);
   await second();
   expect(open()).toEqual([]);
+});
+
+const explained: Array<[Reason | undefined, why: string, () => unknown]> = [
+  [undefined, 'within its limits', () => limit({ connections: 1, addresses: 1 })],
+  [
+    'too_many_connections',
+    'with as many tunnels as the user may have',
+    async () => {
+      limit({ connections: 1 });
+      await connect('192.0.2.1');
+      await second();
+    },
+  ],
+  [
+    'too_many_connections',
+    'with connections elsewhere',
+    () => {
+      limit({ connections: 1 });
+      users.share([{ account: 1, user: 1, connections: 1, ahead: 0, networks: [] }]);
+    },
+  ],
+  [
+    'too_many_addresses',
+    'from one address more than the user may have',
+    async () => {
+      limit({ addresses: 1 });
+      await connect('192.0.2.1');
+      await second();
+    },
+  ],
+  [
+    'too_many_connections',
+    'beyond both limits',
+    async () => {
+      limit({ connections: 1, addresses: 1 });
+      await connect('192.0.2.1');
+      await second();
+    },
+  ],
+  [
+    undefined,
+    'after one from there that came to nothing',
+    async () => {
+      limit({ connections: 1 });
+      await connect('192.0.2.2');
+      tunnels.clear();
+      for (let passed = 0; passed < 3; passed += 1) await second();
+    },
+  ],
+  [
+    'too_many_connections',
+    'when that does not suffice',
+    async () => {
+      limit({ connections: 1 });
+      await connect('192.0.2.2');
+      tunnels.clear();
+      for (let passed = 0; passed < 3; passed += 1) await second();
+      users.share([{ account: 1, user: 1, connections: 1, ahead: 0, networks: [] }]);
+    },
+  ],
+  [
+    'too_many_connections',
+    'when all addresses inside are taken',
+    async () => {
+      while ((await connect('192.0.2.1')).includes('.'));
+    },
+  ],
+  ['not_ready', 'while the VPN stops', () => sessions.shut()],
+];
+test.each(explained)('explain says what a login gets: %s %s', async (reason, _why, prepare) => {
+  await prepare();
+  expect(sessions.objectionTo(authority, 'vpn-ikev2', '192.0.2.2')).toBe(reason);
+  expect(await connect('192.0.2.2')).toEqual(reason ?? expect.stringContaining('.'));
 });

@@ -2502,6 +2502,8 @@ export interface VpnLogin {
   login: string;
   /** Address that it dials; the first exit when omitted. */
   exit_ip?: string;
+  /** IP address that it comes from; one that the user does not use now when omitted. */
+  from?: string;
 }
 
 export interface VpnProfile {

@@ -117,6 +117,8 @@ export interface LoginQuestion {
   login: string;
   /** The exit address that is dialled. */
   exit_ip: string;
+  /** Of the client; missing: one that the user does not use now. */
+  from?: string;
 }
 
 /** The connections that are of interest; without any of these, all. */

@@ -124,13 +124,14 @@ eachDatabase((database) => {
     const path = `/servers/${server}/explain-login`;
     const login = { service: 'vpn-ikev2', login: 'alice@acme' };
     const [{ ip: first }] = (await t.operator.get(`/servers/${server}`)).body.exit_ips;
-    for (const [more, exit_ip] of [
-      [{}, first],
-      [{ exit_ip: '192.0.2.9' }, '192.0.2.9'],
+    for (const [more, sent] of [
+      [{}, { exit_ip: first }],
+      [{ exit_ip: '192.0.2.9' }, { exit_ip: '192.0.2.9' }],
+      [{ from: '2001:DB8::7' }, { exit_ip: first, from: '2001:db8::7' }],
     ] as const) {
       const asking = t.operator.post(path, { ...login, ...more });
       expect(await answerNext(node)).toBe(204);
-      expect(node.heard('explain_login').at(-1)?.value).toEqual({ ...login, exit_ip });
+      expect(node.heard('explain_login').at(-1)?.value).toEqual({ ...login, ...sent });
       expect((await asking).body).toEqual({ node: `${server}-a`, ...verdict });
     }
     for (const [more, field] of [
@@ -138,6 +139,7 @@ eachDatabase((database) => {
       [{ login: 'alice' }, 'login'],
       [{ exit_ip: 7 }, 'exit_ip'],
       [{ exit_ip: 'fra1' }, 'exit_ip'],
+      [{ from: 'x' }, 'from'],
     ] as const) {
       const { status, body } = await t.operator.post(path, { ...login, ...more });
       expect([status, body.field]).toEqual([400, field]);

@@ -75,8 +75,9 @@ export class Accepted {
   }
 
   objectionTo(source: string, authority: Authority, now: number): Reason | undefined {
-    if (this.#admitted.isFullFor(source, authority)) return 'too_many_connections';
-    return this.#users.objectionTo(source, authority, now);
+    const reason = this.#users.objectionTo(source, authority, now);
+    if (reason) return reason;
+    return this.#admitted.isFullFor(source, authority) ? 'too_many_connections' : undefined;
   }
 
   /** Counts an admitted connection for its user, who may have a new limit. */

@@ -14,8 +14,8 @@ export function questionOf(value: OwnQuestion | LoginQuestion): Question {
 }
 
 /** The login as if with the right password. */
-export function loginOf({ service, login, exit_ip }: LoginQuestion): VpnLogin {
-  return { kind: 'login', service, login, exit_ip, proves: () => true };
+export function loginOf({ service, login, exit_ip, from }: LoginQuestion): VpnLogin {
+  return { kind: 'login', service, login, exit_ip, source: from, proves: () => true };
 }
 
 export function requestOf(value: OwnQuestion): ProxyRequest {

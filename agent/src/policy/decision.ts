@@ -29,6 +29,8 @@ export interface VpnLogin {
   login: string;
   /** The exit address that the client dialled. */
   exit_ip: string;
+  /** Where a client is of which it is asked. */
+  source?: string | undefined;
   /** Whether the client has this password. */
   proves(password: string): boolean;
   /** The password itself, where the method reveals it. It may be a proxy access token. */

@@ -194,7 +194,10 @@ const shapes = new Map<unknown, Shape>([
   ['user_limit_reached', ofAccountById({ until: whole })],
   ['unreadable', { names: { name: text }, value: object({ message: text }) }],
   ['explain_token', ofId({ ...question, user: text, claims: optional(tokenClaims, null) })],
-  ['explain_login', ofId({ service: text, login: text, exit_ip: text })],
+  [
+    'explain_login',
+    ofId({ service: text, login: text, exit_ip: text, from: optional(text, undefined) }),
+  ],
   ['explain', ofId({ ...question, user: optional(text, undefined) })],
   ['connections', ofId({ lease_seconds: whole, ...connectionFilter })],
   ['end_connections', ofId({ ...connectionFilter, service: optional(text, undefined) })],

@@ -241,14 +241,14 @@ export class VpnSessions {
   ): Promise<VpnSession | Reason> {
     return this.#queue.run(async () => {
       const { kernel, rules, policy, clock, users } = this.#options;
-      const address = given ?? this.#chooseAddress();
-      if (this.#isShut) return 'not_ready';
-      if (address === undefined || this.hasSession(address)) return 'too_many_connections';
       if (authority.by !== 'vpn' && authority.by !== 'token') return 'bad_token';
-      const objection = () => users?.objectionTo(source, authority, clock.now());
-      if (objection()) await this.#closeAbandoned(authority, service, source);
-      const reason = objection();
-      if (reason) return reason;
+      const objection = this.objectionTo(authority, service, source, given);
+      if (objection) return objection;
+      if (users?.objectionTo(source, authority, clock.now())) {
+        await this.#close(this.#abandoned(authority, service, source));
+      }
+      const address = given ?? this.#chooseAddress();
+      if (address === undefined) return 'too_many_connections';
       const connection = `${prefix}${randomBytes(8).toString('hex')}`;
       const since = Math.floor(clock.now());
       this.#zone = (this.#zone % largestZone) + 1;
@@ -271,16 +271,34 @@ export class VpnSessions {
     });
   }
 
-  /** Closes logins of a user from an address of which no tunnel came, and none will. */
-  async #closeAbandoned(of: VpnAuthority, service: string, source: string): Promise<void> {
-    const { account, user } = of;
-    const abandoned = [...this.all].filter(({ is_open, connection, authority, since, ends }) => {
+  /**
+   * Why a login would get no session now; undefined: it would get one. `given`: the address that it
+   * has already.
+   */
+  objectionTo(
+    authority: VpnAuthority,
+    service: string,
+    source: string,
+    given?: string,
+  ): Reason | undefined {
+    const { clock, users } = this.#options;
+    if (this.#isShut) return 'not_ready';
+    const isTaken = given === undefined ? this.#nextFree() === undefined : this.hasSession(given);
+    if (isTaken) return 'too_many_connections';
+    const reason = users?.objectionTo(source, authority, clock.now());
+    if (!reason) return undefined;
+    const ending = this.#abandoned(authority, service, source).length;
+    return users?.objectionTo(source, authority, clock.now(), '', ending);
+  }
+
+  /** Logins of a user from an address of which no tunnel came, and none will: they give way. */
+  #abandoned({ account, user }: VpnAuthority, service: string, source: string): VpnSession[] {
+    return [...this.all].filter(({ is_open, connection, authority, since, ends }) => {
       // Not one that `resume` waits for.
       const isBuilding = is_open && this.#building.get(connection) === since;
       if (!isBuilding || this.#looked_at - since < abandonedSeconds || !ends) return false;
       return isWanted({ account, user, service, address: source }, { ...ends, ...authority });
     });
-    await this.#close(abandoned);
   }
 
   /**
@@ -491,10 +509,19 @@ export class VpnSessions {
   /** An address of the pool without a session or a tunnel; undefined: none is left. */
   #chooseAddress(): string | undefined {
     const { pool } = this.#options;
+    const at = this.#nextFree();
+    if (at === undefined) return undefined;
+    this.#next = (at + 1) % pool.size;
+    return addressAt(pool, at);
+  }
+
+  /** Where the next free address is in the pool; undefined: all are taken. */
+  #nextFree(): number | undefined {
+    const { pool } = this.#options;
     for (let tries = 0; tries < pool.size; tries += 1) {
-      const address = addressAt(pool, this.#next);
-      this.#next = (this.#next + 1) % pool.size;
-      if (!this.hasSession(address) && !this.#tunnels?.has(address)) return address;
+      const at = (this.#next + tries) % pool.size;
+      const address = addressAt(pool, at);
+      if (!this.hasSession(address) && !this.#tunnels?.has(address)) return at;
     }
     return undefined;
   }

@@ -57,6 +57,8 @@ const rulesLookSeconds = 5;
 
 const keysRefused =
   'New keys were refused in an open tunnel within the last hour, so that tunnel ended: the settings of a client are not those of its profile (docs/vpn.md, New keys); charon.log has the line, and the client above it.';
+/** A user with a limit on addresses does not use it. */
+const addressOfNoClient = '::';
 const droppedByOthers =
   'Clients of the VPN are connected and reach nothing: another firewall of this machine drops what the VPN lets pass (a forward policy of drop, by Docker, ufw or firewalld); exitward-agent doctor says which';
 
@@ -157,11 +159,13 @@ export class Vpn {
     const { policy, position } = this.#replica;
     if (!position) throw new Error('This node has no policy yet.');
     const { rules, clock } = this.#options;
-    const now = clock.now();
-    // The question does not say where the client is.
-    const objectionTo = (_: string, authority: Authority) =>
-      this.#users.objectionTo('', authority, now);
-    return { decision: within(objectionTo, '', decideLogin(policy, rules, login, now)), position };
+    const { service, source = addressOfNoClient } = login;
+    const objectionTo = (_: string, authority: Authority) => {
+      if (authority.by !== 'vpn' && authority.by !== 'token') return 'bad_token';
+      return this.#sessions ? this.#sessions.objectionTo(authority, service, source) : 'not_ready';
+    };
+    const decision = within(objectionTo, source, decideLogin(policy, rules, login, clock.now()));
+    return { decision, position };
   }
 
   /** The decisions on logins since the start. */

@@ -1,8 +1,9 @@
 // The scene of a scenario: a node, an origin, and clients of one family.
 import { expect } from 'vitest';
 import type { Engine } from '../../src/engine.ts';
-import type { Rules } from '../../src/policy/decision.ts';
+import type { Decision, Rules } from '../../src/policy/decision.ts';
 import { bodyOf, type Reason, statusOf } from '../../src/policy/denials.ts';
+import { readCredentials } from '../../src/policy/identify.ts';
 import type { NodeRecord } from '../../src/policy/records.ts';
 import * as t from '../proxy_world.ts';
 import { at, type Family, recordsOf } from './family.ts';
@@ -109,5 +110,17 @@ export class Scene {
       expect(answer.headers['x-exitward-reason']).toBe(reason);
       expect(answer.headers['proxy-authenticate'] ?? '').toMatch(isChallenge ? /^Basic / : /^$/);
     }
+    expect(await this.explain(through, to), 'explained').toMatchObject({ reason });
+  }
+
+  /** The decision on a tunnel as the node explains it. */
+  async explain({ from, port, authorization }: t.Through, to = this.to): Promise<Decision> {
+    const [, host = '', destination_port] = /^(.*):(\d+)$/.exec(to) ?? [];
+    const { decision } = await this.node.engine.explain({
+      ...{ kind: 'request', source: from ?? '', port, method: 'CONNECT', host },
+      ...{ destination_port: Number(destination_port) },
+      credentials: readCredentials(authorization),
+    });
+    return decision;
   }
 }

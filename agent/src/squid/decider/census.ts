@@ -103,8 +103,9 @@ export class Census {
   }
 
   objectionTo(source: string, authority: Authority, now: number): Reason | undefined {
-    if (this.#counted.isFullFor(source, authority)) return 'too_many_connections';
-    return this.#options.users.objectionTo(source, authority, now);
+    const reason = this.#options.users.objectionTo(source, authority, now);
+    if (reason) return reason;
+    return this.#counted.isFullFor(source, authority) ? 'too_many_connections' : undefined;
   }
 
   /** A connection is over. */

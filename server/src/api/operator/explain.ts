@@ -25,6 +25,9 @@ const Login = Named('VpnLogin', {
   service: OneOf(vpnServices, 'VPN service that the client logs in to.'),
   login: Text('User name of the VPN: user@account.', 200),
   exit_ip: Type.Optional(Text('Address that it dials; the first exit when omitted.', 64)),
+  from: Type.Optional(
+    Text('IP address that it comes from; one that the user does not use now when omitted.', 64),
+  ),
 });
 
 const Verdict = Named('Verdict', {
@@ -100,7 +103,10 @@ export function explainRoutes(app: FastifyInstance, ctx: Context): void {
       const exit_ip =
         given === undefined ? first?.ip : parseAddress('exit_ip', given, { addresses: 'any' });
       if (exit_ip === undefined) throw conflict(`${server} has no exit IP.`, { field: 'exit_ip' });
-      return ask(request, server, { ...request.body, exit_ip });
+      const { from, ...login } = request.body;
+      const source =
+        from === undefined ? {} : { from: parseAddress('from', from, { addresses: 'any' }) };
+      return ask(request, server, { ...login, exit_ip, ...source });
     },
   });
 }
