@@ -283,6 +283,7 @@ eachApp((t, database) => {
     ['limit=10&state=good', 'state'],
     ['limit=10&service=ftp', 'service'],
     ['limit=10&country=Germany', 'country'],
+    ['limit=10&country=XX', 'country'],
     ['limit=10&ends_before=5', 'ends_before'],
     ['limit=0', 'limit'],
   ])('%s is refused by its field', async (query, field) => {

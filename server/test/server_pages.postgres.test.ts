@@ -333,6 +333,7 @@ eachApp((t) => {
     ['limit=10&nodes=lost', 'nodes'],
     ['limit=10&exits=fine', 'exits'],
     ['limit=10&service=ftp', 'service'],
+    ['limit=10&country=UK', 'country'],
     ['limit=10&places=here', 'places'],
     ['limit=10&ends_before=1', 'ends_before'],
   ])('%s is refused by its field', async (query, field) => {

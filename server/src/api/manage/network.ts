@@ -16,7 +16,7 @@ import { Integer, Location, Named, OneOf, Strict, Text, Timestamp } from '../../
 import type { PageRequest } from '../../lists/list_pages.ts';
 import { listServers, serversOnScheme, services } from '../../servers/servers.ts';
 import { firstHour } from '../../usage/usage.ts';
-import { countriesNamed } from '../../values/countries.ts';
+import { countriesNamed, requireCountry } from '../../values/countries.ts';
 import { periodAt } from '../../values/periods.ts';
 import { NetworkServer, presentNetworkServer } from '../account/servers.ts';
 import { listQuery, pageIn, readPage } from '../list_pages.ts';
@@ -113,7 +113,7 @@ const Place = Named('AccountServerPlace', {
 
 const location = { location: true, usage: true, geostatus: true };
 
-/** The slices of a page of servers. Errors: 404 for an account that no longer exists. */
+/** The slices of a page of servers. Errors: 400; 404 for an account that no longer exists. */
 export async function networkSlices(
   { ctx, audience }: Mount,
   account_id: number,
@@ -121,6 +121,7 @@ export async function networkSlices(
   { search: text, places, ...filter }: Static<typeof ServersQuery>,
   page: PageRequest<(typeof serverSorts)[number]>,
 ) {
+  if (filter.country) requireCountry('country', filter.country);
   const now = ctx.clock.now();
   const account = await requireAccount(ctx.db, account_id);
   const search = text?.trim();

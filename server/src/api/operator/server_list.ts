@@ -23,6 +23,7 @@ import {
   services,
   servicesOf,
 } from '../../servers/servers.ts';
+import { requireCountry } from '../../values/countries.ts';
 import { filterIn, listQuery, pageIn, readPage } from '../list_pages.ts';
 import { LongReads } from '../long_reads.ts';
 import { operatorWrite } from './checks.ts';
@@ -185,6 +186,7 @@ export function serverListRoutes(app: FastifyInstance, ctx: Context): void {
     handle: async ({ query }, reply) => {
       const page = pageIn(query);
       if (!page) return presentServers(ctx, await listServers(ctx.db));
+      if (query.country) requireCountry('country', query.country);
       const { limit: _, after: __, sort: ___, order: ____, places, ...filter } = query;
       const pageFilter = { ...filter, search: filterIn(query).search, places: placesIn(places) };
       const slices = (db: Reader) => serverPageSlices(db, pageFilter, page, freshAfter());
