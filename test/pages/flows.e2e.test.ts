@@ -177,16 +177,17 @@ describe('a flow of the console', () => {
 
   test('connections are ended for a row, and what lets their user in is taken away first', async () => {
     const missing = [{ server: 'fra1', node: 'fra1-b', reason: 'offline' }];
+    let ended = 12;
     t.fake.answer(({ name, example }) => {
       if (/^POST .*connections\/end$/.test(name)) {
-        return { body: { ...(example as object), ended: 12, missing } };
+        return { body: { ...(example as object), ended, missing } };
       }
       if (!/^GET .*\/connections$/.test(name)) return undefined;
       const { sums: _, connections, ...others } = example as { sums: []; connections: object[] };
       const group = { ...connections[0], account: 'acme', user: 'bob', address: '203.0.113.7' };
       return { body: { ...others, connections: [{ ...group, authlist_entry: 7 }] } };
     });
-    for (const [path, ended, base, account] of [
+    for (const [path, ends, base, account] of [
       [paths.operator.connections, '/admin', '/admin/accounts/{account}', { account: 'acme' }],
       [paths.connections, '/console', '/console', {}],
     ] as const) {
@@ -208,7 +209,7 @@ describe('a flow of the console', () => {
       expect(writes.map(({ operation }) => operation)).toEqual([
         `DELETE ${base}/authlist/{id}`,
         `POST ${base}/users/{user}/token_version`,
-        `POST ${ended}/connections/end`,
+        `POST ${ends}/connections/end`,
       ]);
       expect(writes.at(-1)?.body).toMatchObject({
         ...account,
@@ -216,6 +217,14 @@ describe('a flow of the console', () => {
         address: '203.0.113.7',
       });
     }
+    // Not reached, they are open still.
+    ended = 0;
+    await t.load(paths.connections);
+    await t.visit.page.getByRole('button', { name: /^End the connections of bob/ }).click();
+    await t.press(['End connections']);
+    await t.visit.sees(/0 connections ended\. Not reached/);
+    const table = t.visit.page.getByRole('table', { name: 'Open connections' });
+    expect(await table.getByText('bob').count()).toBe(1);
     expect(t.takeFaults()).toEqual([]);
   });
 

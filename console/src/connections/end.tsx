@@ -51,7 +51,8 @@ function EndDialog({ of, scope, onClose }: EndProps & { onClose: () => void }) {
         // First, so that nodes know it before they end anything.
         for (const { name, run } of remedies) if (fields.has(name)) await run();
         const outcome = await end(of, scope);
-        noteEnded(of);
+        // Those of nodes that were not reached may be open still.
+        if (outcome.ended > 0 || outcome.missing.length === 0) noteEnded(of);
         return endedText(outcome);
       }}
     >

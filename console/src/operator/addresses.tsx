@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
 import type { ResponseOf } from '../api/api.ts';
 import { useRead } from '../api/reading.ts';
+import { operatorScope } from '../api/scope.ts';
 import { ConnectedCard } from '../connections/card.tsx';
 import { CutText } from '../forms/columns.tsx';
 import { useTypedState } from '../forms/list_state.ts';
@@ -149,7 +150,10 @@ const claimColumns: Column<Uses['authlist'][number]>[] = [
     cell: (claim) => <Link href={rowIn('authlist', claim)}>{claim.account}</Link>,
   },
   ipColumn,
-  { heading: 'User', cell: ({ user }) => user },
+  {
+    heading: 'User',
+    cell: ({ account, user }) => <Link href={operatorScope(account).paths.user(user)}>{user}</Link>,
+  },
   { heading: 'Port scheme', cell: ({ port_scheme }) => port_scheme },
   expiryColumn,
 ];
