@@ -441,7 +441,13 @@ describe('an error of a server, in the words of a command line', () => {
     expect(said('user: has gone.', 409)).not.toBeInstanceOf(UsageFault);
   });
 
-  test('has times as a person writes them, and all faults', () => {
+  test('has times and spans as a person writes them, and all faults', () => {
+    expect(said('limits.active_until: expected at most 315576000 seconds.')).toMatchObject({
+      message: '--active-until: expected at most 87660 hours.',
+    });
+    expect(said('user: expected at least 600 seconds.')).toMatchObject({
+      message: '--of: expected at least 10 minutes.',
+    });
     const late =
       'limits.active_until: 1800000000 is over; expected epoch seconds after 1800000060.';
     expect(said(late)).toMatchObject({

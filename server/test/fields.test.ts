@@ -11,6 +11,7 @@ const Body = Strict({
   plan: Type.Optional(Text('A plan.', 3)),
   user: Type.Optional(Type.Union([Integer('An id.', 1), Text('A name.')])),
   limit: Type.Optional(Type.Union([Integer('Bytes.'), Type.Null()])),
+  expire: Type.Optional(Integer('A lifetime.', 1)),
   span_seconds: Type.Optional(Integer('A span.', 60, 600)),
   list: Type.Optional(Type.Array(Type.Integer(), { minItems: 1, maxItems: 2, uniqueItems: true })),
 });
@@ -38,6 +39,7 @@ test.each<[object, string]>([
   [{ limit: '5' }, 'limit: expected an integer or null.'],
   [{ limit: -5 }, 'limit: expected at least 0.'],
   [{ span_seconds: 5 }, 'span_seconds: expected at least 60 seconds.'],
+  [{ expire: 0 }, 'expire: expected at least 1 second.'],
   [{ span_seconds: 601 }, 'span_seconds: expected at most 600 seconds.'],
   [{ list: [] }, 'list: expected at least 1 item.'],
   [{ list: [1, 2, 3] }, 'list: expected at most 2 items.'],

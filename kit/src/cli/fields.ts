@@ -3,7 +3,7 @@
 import type { Command } from './command.ts';
 import { Failure, RequestFailure, UsageFault } from './failures.ts';
 import type { Option, Options } from './options.ts';
-import { timeInWords } from './values.ts';
+import { secondsInWords, timeInWords } from './values.ts';
 
 /** The fields that these options set, those inside of others there: `limits.max_connections`. */
 export function fieldsIn(
@@ -83,10 +83,12 @@ function sentenceOf(message: string, field: string | undefined, words: Words): s
     .slice(fields.length)
     .replace(/`([\w.]+)`/g, (text, other: string) => namedFor(other, words)?.[0] ?? text);
   const isTime = named.some((name) => name?.[1]?.value === '<time>');
-  return names + (isTime ? withTimes(sentence) : sentence);
+  return names + (isTime ? withTimes(withSpans(sentence)) : withSpans(sentence));
 }
 
-/** Times as a person writes them, in place of epoch seconds. */
+/** Spans and times as a person writes them, in place of seconds. */
+const withSpans = (sentence: string) =>
+  sentence.replace(/\b(\d{1,12}) seconds\b/g, (_, seconds) => secondsInWords(Number(seconds)));
 const withTimes = (sentence: string) =>
   sentence
     .replace(/\b\d{9,12}\b/g, (seconds) => timeInWords(Number(seconds)))

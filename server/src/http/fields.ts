@@ -158,8 +158,9 @@ function mainFault(faults: readonly SchemaFault[]): SchemaFault {
   return other ?? { ...union, keyword: 'type', params: { type: types.join(' or ') } };
 }
 
-/** The unit that the name of a field ends with. */
-const unitOf = (field: string) => /_(seconds|bytes)$/.exec(field)?.[1] ?? '';
+/** The unit that the name of a field ends with; `expire` of /v0 is a lifetime. */
+const unitOf = (field: string) =>
+  field === 'expire' ? 'second' : (/_(second|byte)s$/.exec(field)?.[1] ?? '');
 
 function faultSentence(
   { keyword, params, message }: Omit<SchemaFault, 'instancePath'>,
@@ -178,9 +179,9 @@ function faultSentence(
     case 'pattern':
       return `expected ${patterns[String(params.pattern)] ?? `the form ${params.pattern}`}.`;
     case 'minimum':
-      return `expected at least ${`${params.limit} ${unit}`.trim()}.`;
+      return `expected at least ${counted(params.limit, unit)}.`;
     case 'maximum':
-      return `expected at most ${`${params.limit} ${unit}`.trim()}.`;
+      return `expected at most ${counted(params.limit, unit)}.`;
     case 'minLength':
     case 'minItems':
       return `expected at least ${amount(keyword, params)}.`;
@@ -213,8 +214,13 @@ const patterns: Record<string, string> = {
 
 /** "1 character", "32 items". */
 function amount(keyword: string, params: SchemaFault['params']): string {
-  const noun = keyword.endsWith('Length') ? 'character' : 'item';
-  return `${params.limit} ${params.limit === 1 ? noun : `${noun}s`}`;
+  return counted(params.limit, keyword.endsWith('Length') ? 'character' : 'item');
+}
+
+/** "60 seconds"; without a noun "60". */
+function counted(number: unknown, noun: string): string {
+  if (noun === '') return String(number);
+  return `${number} ${number === 1 ? noun : `${noun}s`}`;
 }
 
 function article(type: string): string {
