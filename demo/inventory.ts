@@ -1,6 +1,7 @@
 // The servers of the demo, and the plan of the nodes that run for them; both of its processes know
 // it.
 import { readFileSync } from 'node:fs';
+import type { Environment } from '../kit/src/settings.ts';
 import type { NewServer } from '../server/src/servers/servers.ts';
 
 export interface DemoServer extends NewServer {
@@ -19,8 +20,9 @@ export interface Plan {
   /** Of the node interface, without /node. */
   url: string;
   port_base: number;
-  /** The one of this machine. */
+  /** The one of this machine, and its settings that are not the demo's. */
   real: PlannedNode;
+  node_settings?: Environment;
   simulated: PlannedNode[];
 }
 

@@ -21,7 +21,7 @@ import type { Settings } from './settings.ts';
 /** Makes what is not there yet, and says which nodes are to run. */
 export async function planNodes(
   { ctx, node_url }: { ctx: Context; node_url: string },
-  { port_base, isSimulating }: Settings,
+  { port_base, isSimulating, node_settings }: Settings,
 ): Promise<Plan> {
   const real = await seedReal(ctx);
   await movePorts(ctx, port_base);
@@ -39,6 +39,7 @@ export async function planNodes(
     url: node_url,
     port_base,
     real: await planNode(real, join(data_dir, 'node')),
+    node_settings,
     simulated: await Promise.all(
       names
         .filter((name) => servers.has(name))

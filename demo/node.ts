@@ -22,6 +22,8 @@ export interface DemoProxy {
   override_port: number;
   /** A page that is always there. */
   origin: string;
+  /** Present if the node keeps who used its exit. */
+  connection_log?: 'sources' | 'destinations';
 }
 
 export interface DemoNode {
@@ -50,7 +52,7 @@ export async function identityOf(
 }
 
 /** Starts the origin and the node; a fault of theirs is reported and hinders nothing else. */
-export async function startNode({ url, port_base, real }: Plan): Promise<DemoNode> {
+export async function startNode({ url, port_base, real, node_settings }: Plan): Promise<DemoNode> {
   const origin_port = port_base + originOffset;
   const proxy: DemoProxy = {
     server: real.server,
@@ -62,6 +64,7 @@ export async function startNode({ url, port_base, real }: Plan): Promise<DemoNod
   await identityOf(url, real);
   const origin = await startOrigin(origin_port).catch((error) => error as Error);
   const config = readConfig({
+    ...node_settings,
     EXITWARD_AGENT_STATE_DIR: real.state_dir,
     EXITWARD_AGENT_ENGINE: 'embedded',
     EXITWARD_AGENT_LISTEN_HOST: host,
@@ -71,6 +74,8 @@ export async function startNode({ url, port_base, real }: Plan): Promise<DemoNod
     EXITWARD_AGENT_HTTP_PORTS: String(origin_port),
     EXITWARD_AGENT_CONNECT_PORTS: `443,${origin_port}`,
   });
+  const { mode } = config.connection_log;
+  if (mode !== 'off') proxy.connection_log = mode;
   const agent = await runAgent(config, { log: pino({ level: 'silent' }) });
   await settled(agent);
   return {

@@ -180,7 +180,7 @@ As the operator (the console at ${admin_url}/ takes the same token):
   curl -H 'Authorization: Bearer ${admin_token}' ${admin_url}/admin/status
   ${exitward} account list
   ${exitward} explain --server ${server} --from 127.0.0.1 --port ${proxy?.port ?? 10001} --host www.example.com
-
+${proxy?.connection_log ? logIntroduction(proxy, exitward) : ''}
 These facts are in ${file}. Stop with Ctrl-C; everything is kept.
 `;
 }
@@ -238,5 +238,14 @@ Make a proxy access token and use it as the proxy's password, from any address:
 
   curl -u :${api_token} ${base_url}/v0/users/token ${json} -d '{"user": "proxy"}'
   curl -x ${host}:${port} -U proxy:TOKEN ${origin}/
+`;
+}
+
+function logIntroduction({ server, host, connection_log }: DemoProxy, exitward: string): string {
+  return `
+The node of ${server} keeps who used its exit (EXITWARD_AGENT_CONNECTION_LOG=${connection_log}). Only an operator token with a right of its own may ask:
+
+  ${exitward} operator-token create abuse-desk --may-find-connections
+  EXITWARD_ADMIN_TOKEN=TOKEN ${exitward} connection find --exit ${host} --at $(date -u +%Y-%m-%dT%H:%MZ) --reason "a try"
 `;
 }

@@ -212,6 +212,39 @@ describe('npm start', () => {
     },
   );
 
+  test('with a connection log, the node of this machine says who used its exit; a wrong setting of it is refused at once', async () => {
+    await demo?.stop();
+    const startWith = (settings: Record<string, string>) => {
+      demo = new Demo(dataDir, String(base), undefined, undefined, settings);
+      return demo;
+    };
+    const wrong = startWith({ EXITWARD_AGENT_CONNECTION_LOG_DAYS: '400' });
+    await once(wrong.child, 'exit');
+    expect(wrong.err).toContain('EXITWARD_AGENT_CONNECTION_LOG_DAYS: "400" is not valid');
+    const logging = startWith({ EXITWARD_AGENT_CONNECTION_LOG: 'sources' });
+    const own = await logging.ready();
+    expect(own.proxy.connection_log).toBe('sources');
+    expect(logging.out).toContain('connection find --exit 127.0.0.1');
+    await api(own, '/contract/ip-authlist', { user: 'proxy', expiry: inAnHour() });
+    const origin = `${own.proxy.origin}/`;
+    await expect.poll(async () => (await page(own.proxy, origin)).status, patience).toBe(200);
+    const admin = async (token: string, path: string, body: object) => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+      const request = { method: 'POST', headers, body: JSON.stringify(body) };
+      // biome-ignore lint/suspicious/noExplicitAny: answers of several shapes
+      return (await (await fetch(`${own.admin_url}/admin${path}`, request)).json()) as any;
+    };
+    const right = { name: `abuse-desk-${base}`, may_find_connections: true };
+    const { admin_token } = await admin(own.admin_token, '/tokens', right);
+    const question = { exit_ip: own.proxy.host, reason: 'a try' };
+    const find = async () => {
+      const at = Math.floor(Date.now() / 1000);
+      return (await admin(admin_token, '/connections/find', { ...question, at })).uses;
+    };
+    const of = { user: 'proxy', address: '127.0.0.1' };
+    await expect.poll(find, patience).toContainEqual(expect.objectContaining(of));
+  });
+
   deepTest('a port base that is none is refused at once', async () => {
     await demo?.stop();
     for (const wrong of ['80', '70000', '1e4', 'x']) {

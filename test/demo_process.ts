@@ -23,7 +23,14 @@ export interface Facts {
     servers: string[];
     users: Array<{ name: string; active: boolean; flags: { proxy: boolean } }>;
   }>;
-  proxy: { server: string; host: string; port: number; override_port: number; origin: string };
+  proxy: {
+    server: string;
+    host: string;
+    port: number;
+    override_port: number;
+    origin: string;
+    connection_log?: string;
+  };
   nodes_pid: number;
 }
 
@@ -69,6 +76,7 @@ export class Demo {
     port_base: string,
     listen: [string, string, string?] = ['127.0.0.1:0', '127.0.0.1:0'],
     nodes: 'off' | 'simulated' = 'off',
+    settings: Record<string, string> = {},
   ) {
     this.#data_dir = data_dir;
     const first = ['--import', join(root, 'server/test/cheap_passwords.ts')];
@@ -82,6 +90,7 @@ export class Demo {
         EXITWARD_LISTEN: listen[0],
         EXITWARD_ADMIN_LISTEN: listen[1],
         EXITWARD_METRICS_LISTEN: listen[2] ?? 'off',
+        ...settings,
       },
     });
     this.child.stdout?.on('data', (text) => {
