@@ -249,7 +249,7 @@ describe('a flow of the console', () => {
       const others = ['fra1-b', 'ams1-a'].map((node) => ({
         ...{ node, server: node.slice(0, 4), ...missing, has_exit: node === 'fra1-b' },
       }));
-      return { body: { uses, more: 3, missing: others } };
+      return { body: { server: null, uses, more: 3, missing: others } };
     });
     const link = t.visit.page.getByRole('link', { name: 'Who used an exit' });
     await t.load(paths.operator.exit_uses);
@@ -267,6 +267,7 @@ describe('a flow of the console', () => {
     await table.getByRole('link', { name: 'bob' }).waitFor();
     await t.visit.sees(/2 uses found\. 3 more uses not listed/);
     await t.visit.sees('Can’t say: fra1-b, ams1-a (no log of that time).');
+    await t.visit.sees('No server of this network has this exit IP now.');
     const local = await t.visit.page.evaluate("new Date('2026-11-26T14:02').getTime() / 1000");
     const { body } = await t.fake.next(({ operation }) => operation.startsWith('POST '));
     expect(body).toEqual({

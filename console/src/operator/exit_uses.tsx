@@ -151,7 +151,7 @@ function Question({ now }: { now: number }) {
   );
 }
 
-function Shown({ of: { uses, more, missing } }: { of: Answer }) {
+function Shown({ of: { server, uses, more, missing } }: { of: Answer }) {
   const [columns, setColumns] = useState('');
   const rows = uses.map((use, at) => ({ ...use, at }));
   const readToSave = async () => ({
@@ -172,6 +172,7 @@ function Shown({ of: { uses, more, missing } }: { of: Answer }) {
           </span>
         )}
       </div>
+      {server === null && <p class="note">No server of this network has this exit IP now.</p>}
       {missing.length > 0 && <p class="note">{missingText(missing, 'Can’t say')}</p>}
       {uses.length === 0 ? (
         <Empty title={missing.length > 0 ? 'Not known' : 'No use found'}>
