@@ -128,6 +128,7 @@ const nextRequestSeconds = of(engine, 'next_request_ms');
 const limits: Record<string, readonly number[]> = {
   'uses of an exit that a node names': [
     ...[of(exitUses, 'maxUses'), of(reports, 'usesBodyLimit'), of(nodePace, "'/node/exit-uses'")],
+    of(exitUses, 'maxUses'),
   ],
   'questions about exits at once': [
     ...[of(exitUses, 'maxQuestions'), of(exitUses, 'useAnswerSeconds')],

@@ -57,11 +57,17 @@ export async function answeredBy(db: Reader, question_id: number): Promise<Set<n
   return new Set(rows.map(({ node_id }) => node_id));
 }
 
-export function answersOf(
+/** A node's answer, sealed. */
+export async function findAnswer(
   db: Reader,
   question_id: number,
-): Promise<Array<{ node_id: number; sealed: string }>> {
-  return db.all('select node_id, sealed from use_answers where question_id = $1', [question_id]);
+  node_id: number,
+): Promise<string | undefined> {
+  const row = await db.one<{ sealed: string }>(
+    'select sealed from use_answers where question_id = $1 and node_id = $2',
+    [question_id, node_id],
+  );
+  return row?.sealed;
 }
 
 export interface ErasedUserRow {

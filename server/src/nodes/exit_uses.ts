@@ -100,8 +100,8 @@ export async function findExitUses(
     },
     { steady: () => clock.steady(), wait_seconds: useAnswerSeconds },
   );
-  const answers = await readAnswers(db, secrets, question_id);
-  const uses = merge(answers, nodes, question, await homeOfExit(db, question.exit_ip));
+  const answerOf = (node_id: number) => readAnswer(db, secrets, question_id, node_id);
+  const uses = await merge(answerOf, nodes, question, await homeOfExit(db, question.exit_ip));
   await write(async (tx) => {
     await store.removeQuestion(tx, question_id);
     await audit(tx, {
@@ -196,51 +196,52 @@ export async function answerUseQuestion(
   if (!isStored) throw over;
 }
 
-/** By node. An answer that was sealed with a key that is gone is left out. */
-async function readAnswers(
+/** A node's answer, unless there is none, or it was sealed with a key that is gone. */
+async function readAnswer(
   db: Reader,
   secrets: Secrets,
   id: number,
-): Promise<Map<number, NodeExitUses>> {
-  const answers = new Map<number, NodeExitUses>();
-  for (const { node_id, sealed } of await store.answersOf(db, id)) {
-    let text: string;
-    try {
-      text = secrets.unseal(sealed, answerContext(id, node_id));
-    } catch {
-      continue;
-    }
-    const json = await decompress(Buffer.from(text, 'base64'));
-    answers.set(node_id, JSON.parse(json.toString()) as NodeExitUses);
+  node_id: number,
+): Promise<NodeExitUses | undefined> {
+  const sealed = await store.findAnswer(db, id, node_id);
+  if (sealed === undefined) return undefined;
+  let text: string;
+  try {
+    text = secrets.unseal(sealed, answerContext(id, node_id));
+  } catch {
+    return undefined;
   }
-  return answers;
+  const json = await decompress(Buffer.from(text, 'base64'));
+  return JSON.parse(json.toString()) as NodeExitUses;
 }
 
-function merge(
-  answers: ReadonlyMap<number, NodeExitUses>,
+/** Reads one answer after the other: however many nodes there are, they take the memory of one. */
+async function merge(
+  answerOf: (node_id: number) => Promise<NodeExitUses | undefined>,
   nodes: readonly AskedNode[],
   { at, margin_seconds }: UseQuestion,
   home: Awaited<ReturnType<typeof homeOfExit>>,
-): ExitUses {
+): Promise<ExitUses> {
   // Before it came there, any server may have had it.
   const { added_at = null } = home ?? {};
   const wasHome = added_at !== null && added_at <= at - margin_seconds;
-  const byNode: ExitUse[][] = [];
+  const shares = new FairShares();
   const missing: ExitUses['missing'] = [];
   let more = 0;
   for (const node of nodes) {
-    const answer = answers.get(node.id);
+    const answer = await answerOf(node.id);
     const { name, server, server_id } = node;
     const has_exit = server_id === home?.server_id;
+    const canBeTrue = has_exit || !wasHome;
     const reason = answer ? notLogged(answer, at) : silenceOf(node);
-    if (reason && (has_exit || !wasHome)) missing.push({ node: name, server, reason, has_exit });
+    if (reason && canBeTrue) missing.push({ node: name, server, reason, has_exit });
     more += answer?.more ?? 0;
-    byNode.push((answer?.uses ?? []).map((use) => ({ ...use, server, node: name, has_exit })));
+    const uses = (answer?.uses ?? []).map((use) => ({ ...use, server, node: name, has_exit }));
+    shares.add(uses, canBeTrue);
   }
-  const listed = fairShares(byNode, ({ has_exit }) => has_exit || !wasHome);
   missing.sort(ofExitFirst);
-  more += byNode.flat().length - listed.length;
-  return { uses: listed.sort((a, b) => ofExitFirst(a, b) || byMatch(a, b)), more, missing };
+  const uses = shares.uses.sort((a, b) => ofExitFirst(a, b) || byMatch(a, b));
+  return { uses, more: more + shares.dropped, missing };
 }
 
 type OfExit = Pick<ExitUse, 'has_exit'>;
@@ -252,12 +253,22 @@ const byMatch = (a: NodeExitUse, b: NodeExitUse) =>
  * Takes a use of each node in turn, so that no node's lies displace the answers of others; those
  * that can't be true only where there is room.
  */
-function fairShares(byNode: readonly ExitUse[][], canBeTrue: (use: ExitUse) => boolean): ExitUse[] {
-  const ranked = byNode.flatMap((uses) =>
-    uses.sort(byMatch).map((use, turn) => ({ use, turn, isLast: !canBeTrue(use) })),
-  );
-  ranked.sort((a, b) => Number(a.isLast) - Number(b.isLast) || a.turn - b.turn);
-  return ranked.slice(0, maxUses).map(({ use }) => use);
+class FairShares {
+  #ranked: Array<{ use: ExitUse; turn: number; isLast: boolean }> = [];
+  dropped = 0;
+
+  /** Adds a node's uses. */
+  add(uses: ExitUse[], canBeTrue: boolean): void {
+    for (const [turn, use] of uses.sort(byMatch).entries()) {
+      this.#ranked.push({ use, turn, isLast: !canBeTrue });
+    }
+    this.#ranked.sort((a, b) => Number(a.isLast) - Number(b.isLast) || a.turn - b.turn);
+    this.dropped += this.#ranked.splice(maxUses).length;
+  }
+
+  get uses(): ExitUse[] {
+    return this.#ranked.map(({ use }) => use);
+  }
 }
 
 /** Today's file begins with the first connection. */
