@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { BuiltAccount } from '../../server/test/builders.ts';
 import { passwordOf, startTestApp, type TestApp } from '../../server/test/harness.ts';
+import { until } from '../../server/test/waiting.ts';
 import { deepTest } from '../../test/deep_test.ts';
 import { effort } from '../../test/effort.ts';
 import { styled, Terminal } from '../../test/terminal.ts';
@@ -180,7 +181,7 @@ deepTest('exw does not send what the terminal sends already', async () => {
   expect(await terminal.screen()).not.toContain('heard');
 });
 
-test('a list of a person who signs in is watched with one session, which Ctrl-C ends', async () => {
+test('a list of a person who signs in is watched with one session, which ends with it', async () => {
   await t.operator.patch('/accounts/acme/users/alice', { flags: { admin: true } });
   await t.signIn('acme', 'alice');
   const sessions = async () =>
@@ -197,4 +198,11 @@ test('a list of a person who signs in is watched with one session, which Ctrl-C 
   await terminal.press('C-c');
   await terminal.shows(/code 0/);
   expect(await sessions()).toBe(1);
+
+  const file = exw.file('password', passwordOf('alice'));
+  await terminal.enter(`exw refusals --user alice --password-file ${file} --watch`);
+  await terminal.shows(/No refusals\./);
+  expect(await sessions()).toBe(2);
+  await terminal.close();
+  await until(async () => (await sessions()) === 1);
 });

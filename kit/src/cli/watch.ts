@@ -5,17 +5,22 @@ import { visible } from '../visible.ts';
 /** The default of `--every`. */
 export const usualEverySeconds = 5;
 
+/** By Ctrl-C, by others, and by closing the terminal. */
+const exitCodes = { SIGINT: 0, SIGTERM: 143, SIGHUP: 129 };
+
 /**
  * Draws what `render` returns, and again every so many seconds. A failure after the first time is
- * shown above the last list. Errors: those of the first time. A signal ends it; Ctrl-C runs `close`
- * before that, and ends it with 0.
+ * shown above the last list. Errors: those of the first time. A signal ends it, Ctrl-C with 0, and
+ * runs `close` before that.
  */
 export async function watch(
   render: () => Promise<string>,
   every_seconds: number,
   close: () => Promise<void>,
 ): Promise<never> {
-  process.once('SIGINT', () => void close().finally(() => process.exit(0)));
+  for (const [signal, code] of Object.entries(exitCodes)) {
+    process.once(signal, () => void close().finally(() => process.exit(code)));
+  }
   let text = await render();
   let fault = '';
   let height = 0;
