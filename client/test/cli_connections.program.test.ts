@@ -109,6 +109,31 @@ test('refusals are those of a time, if one is named', async () => {
   expect(await listed('--until', '2h')).toBe('');
 });
 
+test('refusals are searched to the end, also where a page of the server has none of them', async () => {
+  const account_id = ids.account;
+  const row = { account_id, user_id: ids.alice, network: '', source: '192.0.2.9', count: 1 };
+  const rows = Array.from({ length: 20_100 }, (_, at) => ({
+    ...{
+      ...row,
+      id: at + 1000,
+      at: t.now() - 21_000 + at,
+      node_id: node.id,
+      service: 'proxy',
+      port: 11_000,
+    },
+    reason: at === 0 ? 'drained' : 'bad_token',
+  }));
+  await t.write((tx) => tx.insertMany('refusals', rows));
+  const listed = async (...args: string[]) => {
+    const { stdout } = await asAlice('refusals', ...args);
+    return stdout.trim().split('\n').length;
+  };
+  expect((await asAlice('refusals', '--reason', 'drained')).stdout).toMatch(
+    /\tdrained\t1\talice\t/,
+  );
+  expect(await listed('--limit', '1200')).toBe(1200);
+});
+
 test('no password is a command line that was not understood', async () => {
   const refused = await exw.runWith('', 'connections', '--user', 'alice');
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--password-file: ')]);

@@ -109,7 +109,25 @@ export class Person {
 
   /** Calls a path of the console. Errors: a failure in the server's words. */
   async send<T>(method: string, path: string, body?: object): Promise<T> {
-    const response = await this.#request(method, path, body);
+    return this.#read(await this.#request(method, path, body));
+  }
+
+  /**
+   * The first `limit` entries of a list; a page of it may have fewer than asked for, or none,
+   * before the end.
+   */
+  async list<T>(path: string, limit: number): Promise<T[]> {
+    const entries: T[] = [];
+    let next: string | undefined = path;
+    while (next !== undefined && entries.length < limit) {
+      const response: Response = await this.#request('GET', next);
+      entries.push(...(await this.#read<T[]>(response)));
+      [, next] = /<\/console([^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '') ?? [];
+    }
+    return entries.slice(0, limit);
+  }
+
+  async #read<T>(response: Response): Promise<T> {
     const cookies = response.headers.getSetCookie().map((cookie) => cookie.replace(/;.*/, ''));
     if (cookies.length > 0) this.#cookies = cookies.join('; ');
     const text = await response.text();

@@ -2,7 +2,7 @@
 import { fieldsIn, queryOf } from '../../../kit/src/cli/fields.ts';
 import type { Options } from '../../../kit/src/cli/options.ts';
 import { type Column, type Shown, table } from '../../../kit/src/cli/output.ts';
-import { countUpTo } from '../../../kit/src/cli/values.ts';
+import { count } from '../../../kit/src/cli/values.ts';
 import { command } from './command.ts';
 import { asPerson, personNotes, personOptions } from './person.ts';
 import { address, past } from './values.ts';
@@ -49,8 +49,8 @@ const options = {
     ...{ value: '<time>', read: past },
   },
   limit: {
-    ...{ summary: 'how many; 1000, the most, when left out', field: 'limit' },
-    ...{ value: '<count>', read: countUpTo(1000) },
+    ...{ summary: 'how many; 1000 when left out', field: 'limit' },
+    ...{ value: '<count>', read: count },
   },
 } as const satisfies Options;
 
@@ -61,9 +61,10 @@ export const refusals = command({
   options,
   notes: `${personNotes}\nWithout the admin flag you see those that name you.`,
   run: async (given, session): Promise<Shown> => {
-    const query = queryOf({ limit: 1000, ...fieldsIn(options, given.options) });
+    const { limit = 1000 } = given.options;
+    const query = queryOf({ ...fieldsIn(options, given.options), limit: Math.min(limit, 1000) });
     const rows = await asPerson(session, given.options, (person) =>
-      person.send<object[]>('GET', `/refusals${query}`),
+      person.list<object>(`/refusals${query}`, limit),
     );
     return table(rows, columns, { of: 'refusals' });
   },
