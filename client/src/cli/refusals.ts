@@ -1,7 +1,7 @@
 // exw refusals: which connections of the account were refused lately, or those from this address.
 import { fieldsIn, queryOf } from '../../../kit/src/cli/fields.ts';
 import type { Options } from '../../../kit/src/cli/options.ts';
-import { type Column, type Shown, table } from '../../../kit/src/cli/output.ts';
+import { type Column, newest, type Shown } from '../../../kit/src/cli/output.ts';
 import { count } from '../../../kit/src/cli/values.ts';
 import { command } from './command.ts';
 import { asPerson, personNotes, personOptions } from './person.ts';
@@ -66,6 +66,6 @@ export const refusals = command({
     const rows = await asPerson(session, given.options, (person) =>
       person.list<object>(`/refusals${query}`, limit),
     );
-    return table(rows, columns, { of: 'refusals' });
+    return newest(rows, limit, columns, { of: 'refusals' });
   },
 });

@@ -92,6 +92,18 @@ export function table(
   return { value, parts: [{ rows: value, columns, empty }] };
 }
 
+/** The same of the newest `limit` rows: a sentence says so where there may be more. */
+export function newest(
+  rows: readonly Row[],
+  limit: number,
+  columns: readonly Column[],
+  empty: Empty,
+): Shown {
+  const shown = table(rows, columns, empty);
+  if (rows.length < limit) return shown;
+  return { ...shown, sentence: `These are the newest ${limit}; --limit lists more.` };
+}
+
 /** The same, where these options narrowed its lists: one without rows names them. */
 export function narrowed(shown: Shown, filters: readonly string[]): Shown {
   const parts = shown.parts.map((part) =>

@@ -1,5 +1,5 @@
 // exitward refusal …: which connections were refused lately.
-import { type Column, table } from '../../../kit/src/cli/output.ts';
+import { type Column, newest } from '../../../kit/src/cli/output.ts';
 import { count } from '../../../kit/src/cli/values.ts';
 import type { Row } from './columns.ts';
 import { nounOf } from './command.ts';
@@ -44,7 +44,7 @@ export const refusalNoun = nounOf('refusal', 'which connections were refused lat
       const query = new URLSearchParams(given.query());
       query.set('limit', String(Math.min(limit, 1000)));
       const rows = await api.list<Row>(`/refusals?${query}`, limit);
-      return table(rows, columns, { of: 'refusals' });
+      return newest(rows, limit, columns, { of: 'refusals' });
     },
   },
 ]);
