@@ -236,6 +236,22 @@ describe('the embedded engine', () => {
     },
   );
 
+  test('a client that comes again from its port before its end is noticed counts for the limits of its user', async () => {
+    await node.apply(t.userRecord(1, { limits: { connections: 1 } }));
+    const tunnel = await t.openTunnel(normal, origin.to);
+    for (let time = 0; time < 5; time += 1) {
+      const first = await t.Client.open(normal);
+      const local_port = first.socket.localPort;
+      first.socket.resetAndDestroy();
+      await once(first.socket, 'close');
+      const again = await t.Client.open({ ...normal, local_port });
+      expect((await again.ask(t.requestText('CONNECT', origin.to))).status).toBe(429);
+      again.socket.destroy();
+    }
+    tunnel.socket.destroy();
+    await node.apply(t.userRecord(1));
+  });
+
   describe('in words', () => {
     test.each([
       ['unresolved', 502, 'unknown.example:8080'],

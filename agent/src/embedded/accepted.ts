@@ -10,14 +10,20 @@ import type { UserCounts } from '../user_counts.ts';
 import type { Connection } from './connections.ts';
 import { noticeGone } from './gone.ts';
 
+interface Open {
+  /** Before TLS. */
+  socket: Socket;
+  connection?: Connection;
+}
+
 export class Accepted {
   readonly #caps: ConnectionCaps;
   readonly #byNetwork = new NetworkTally();
   /** Connections without an admitted request, oldest first, by the two ends of the connection. */
   readonly #waiting = new Map<string, Socket>();
   readonly #admitted: CappedConnections;
-  /** Undefined until a request is let in. Over TLS its socket is not the one that was accepted. */
-  readonly #open = new Map<string, Connection | undefined>();
+  /** By the same, the accepted socket, and the connection once a request is let in. */
+  readonly #open = new Map<string, Open>();
   readonly #users: UserCounts;
 
   constructor(caps: ConnectionCaps, users: UserCounts) {
@@ -37,18 +43,17 @@ export class Accepted {
       socket.destroy();
       return;
     }
+    // The client has its port again before the end of its last connection was noticed.
+    this.#forget(ends);
     this.#byNetwork.add(networks, 1);
-    this.#open.set(ends, undefined);
+    this.#open.set(ends, { socket });
     this.#waiting.set(ends, socket);
     noticeGone(socket, own);
     socket.once(
       'close',
       own(() => {
         this.#byNetwork.add(networks, -1);
-        this.#open.delete(ends);
-        this.#waiting.delete(ends);
-        this.#admitted.close(ends);
-        this.#users.close(ends);
+        if (this.#open.get(ends)?.socket === socket) this.#forget(ends);
       }),
     );
     if (this.#waiting.size <= this.#caps.waiting) return;
@@ -57,19 +62,27 @@ export class Accepted {
     longest.destroy();
   }
 
+  #forget(ends: string): void {
+    this.#open.delete(ends);
+    this.#waiting.delete(ends);
+    this.#admitted.close(ends);
+    this.#users.close(ends);
+  }
+
   /** The reason if it would be one too many for this authority or address, or in all. */
   admit(connection: Connection, authority: Authority, now: number): Reason | undefined {
     const { socket } = connection;
     const ends = endsOf(socket);
+    const open = ends === undefined ? undefined : this.#open.get(ends);
     // It is already closed.
-    if (ends === undefined || !this.#open.has(ends)) return undefined;
+    if (ends === undefined || !open) return undefined;
     const source = socket.remoteAddress ?? '';
     const isConcerned = this.#users.isConcerned(ends, authority);
     const reason = isConcerned && this.#users.objectionTo(source, authority, now, ends);
     if (reason) return reason;
     if (this.#admitted.admit(ends, source, authority) === 'refused') return 'too_many_connections';
     if (isConcerned) this.#users.admit(ends, source, authority, now);
-    this.#open.set(ends, connection);
+    open.connection = connection;
     this.#waiting.delete(ends);
     return undefined;
   }
@@ -91,7 +104,7 @@ export class Accepted {
   /** Notes when the connections of users with limits last carried a byte. */
   look(now: number): void {
     for (const name of this.#users.names()) {
-      const connection = this.#open.get(name);
+      const { connection } = this.#open.get(name) ?? {};
       if (connection) this.#users.moved(name, connection.look(now).last_byte_at);
     }
   }
@@ -99,7 +112,7 @@ export class Accepted {
   /** The connections that pass a limit of their user. */
   excess(now: number): Array<{ connection: Connection; reason: Reason }> {
     return this.#users.excess(now).flatMap(({ connection: name, reason }) => {
-      const connection = this.#open.get(name);
+      const { connection } = this.#open.get(name) ?? {};
       return connection ? [{ connection, reason }] : [];
     });
   }
