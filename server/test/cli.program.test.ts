@@ -37,6 +37,7 @@ const server = [
   'proxy,proxy-https',
 ];
 const terms = ['--plan', 'Team', '--expiry', '+1y', '--limit', '500GB'];
+const login = ['--service', 'vpn-ikev2', '--user', 'bob@acme'];
 
 describe('against a running server', () => {
   const cli = new CommandLine();
@@ -160,6 +161,10 @@ describe('against a running server', () => {
     expect(await json('exit', 'add', 'ams1', '2001:DB8::1', '--port-base', '4')).toMatchObject({
       ip_count: 1,
     });
+    expectUsageFault(
+      await cli.run('explain', '--server', 'ams1', ...login, '--from', 'x'),
+      /--from: "x" is not an IP address/,
+    );
     expect(await json('server', 'show', 'ams1')).toMatchObject({
       exit_ips: [{ ip: '2001:db8::1', port_base: 4 }],
     });
@@ -406,6 +411,8 @@ describe('against a running server', () => {
       ['user', 'add', 'acme', 'eve', '--max-addresses', '2', '--address-window', '30'],
       /--address-window: expected at least 1 minute\./,
     ],
+    [['explain', '--server', 'ams1', ...login, '--port', '1'], /--port: only without --service/],
+    [['explain', '--server', 'ams1', '--exit', '192.0.2.1'], /--exit: only with --service/],
     [['status', '--colour'], /unknown option '--colour'/],
   ])('%j is not understood: exit code 2', async (args, says) => {
     expectUsageFault(await cli.run(...args), says);

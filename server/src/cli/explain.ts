@@ -21,10 +21,21 @@ function tokenOf(given: Given): string | undefined {
   return readInput(String(file ?? text)).trim();
 }
 
+const ofConnections = [
+  ...['port', 'host', 'destination-port', 'method', 'check-exit', 'token', 'token-file'],
+];
+
 /** The answer of a node. Errors: a usage fault for options that cannot be combined. */
 function ask(given: Given, api: AdminApi): Promise<Row> {
   const { service, exit_ip, ...connection } = given.fields;
-  const { user } = connection;
+  const { user, from } = connection;
+  const others = (service === undefined ? ['exit'] : ofConnections).filter((name) =>
+    given.has(name),
+  );
+  if (others.length > 0) {
+    const names = others.map((name) => `--${name}`).join(', ');
+    throw new UsageFault(`${names}: only ${service === undefined ? 'with' : 'without'} --service`);
+  }
   if (service === undefined) {
     const missing = ['from', 'port', 'host'].filter((name) => !given.has(name));
     if (missing.length > 0) {
@@ -38,7 +49,7 @@ function ask(given: Given, api: AdminApi): Promise<Row> {
   if (!String(user).includes('@')) {
     throw new UsageFault('--user: expected user@account, with --service');
   }
-  const body = { service, login: user, ...(exit_ip === undefined ? {} : { exit_ip }) };
+  const body = { service, login: user, exit_ip, from };
   return api.post(given.path('/servers/<server>/explain-login'), body);
 }
 
@@ -53,7 +64,7 @@ export const explainVerb: Verb = {
   summary: 'ask a node what it would do with a connection, and by which rule',
   required: [['--server <server>', 'whose nodes are asked']],
   options: [
-    ['--from <ip>', 'address that the connection comes from', 'from'],
+    ['--from <ip>', 'address that the connection, or the client of the VPN, comes from', 'from'],
     ['--port <port>', 'port of the proxy that it comes in on', 'port', whole],
     ['--host <host>', 'hostname or address that it asks for', 'host'],
     [
