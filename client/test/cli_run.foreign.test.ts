@@ -317,7 +317,7 @@ describe('authlist watch', () => {
   test('a user who is not on the account ends it at once', async () => {
     const { code, stderr } = await start(...watching.slice(0, -1), 'nobody').ended();
     const refusal =
-      /^exw: user: "nobody" is not part of the account; no entry for \S+ was made\.\n$/;
+      /^exw: --user: "nobody" is not part of the account; no entry for \S+ was made\.\n$/;
     expect([code, stderr]).toEqual([1, expect.stringMatching(refusal)]);
   });
 });

@@ -79,7 +79,7 @@ deepTest('all files go into a folder, and those for Android are one for each ser
 test.each([
   [['--format', 'android'], 2, /--output: expected a folder/],
   [['--format', 'nokia'], 2, /--format: expected apple, windows/],
-  [['--exit', '198.18.0.1'], 1, /--exit: needs/],
+  [['--exit', '198.18.0.1'], 2, /--exit: needs/],
   [['fra1', '--exit', '198.18.0.2'], 1, /expected 198.18.0.1 or 198.18.0.3/],
   [['--output', '/dev/null/x'], 1, /can't be written: a part of its path is not a folder/],
 ])('%j is refused with exit code %d', async (args, code, says) => {

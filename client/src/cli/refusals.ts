@@ -14,6 +14,8 @@ const columns: Column[] = [
   ['number', 'count'],
   'user',
   'server',
+  ['fixed', 'is_fixed', 'detail'],
+  ['listed_for', 'listed_for', 'detail'],
   ['port', 'port', 'detail'],
   ['service', 'service', 'detail'],
 ];

@@ -13,6 +13,8 @@ const columns: Column[] = [
   'account',
   'user',
   'server',
+  ['fixed', 'is_fixed', 'detail'],
+  ['listed_for', 'listed_for', 'detail'],
   ['port', 'port', 'detail'],
   ['service', 'service', 'detail'],
   ['node', 'node', 'detail'],
