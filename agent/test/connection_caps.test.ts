@@ -106,9 +106,16 @@ test('whatever connections come, go and change their owners, a cap holds and a p
   fc.assert(property, { numRuns: tries(200), seed });
 });
 
+const socketsOf = (names: Iterable<string>) =>
+  Array.from(names, (connection) => ({ connection, local: '127.0.0.1' }));
+
 test('connections that are over, which Squid does not report, make room with the next list', async () => {
   const open = new Set<string>();
-  const census = new Census({ list: async () => [...open], users: noLimits(), onError: () => {} });
+  const census = new Census({
+    list: async () => socketsOf(open),
+    users: noLimits(),
+    onError: () => {},
+  });
   census.caps = { all: 9, account: 4, user: 4, address: 9, waiting: 9 };
   const admit = (name: string, account = 1) => {
     open.add(name);
@@ -121,6 +128,34 @@ test('connections that are over, which Squid does not report, make room with the
   expect(admit('e')).toBeUndefined();
   await census.nextList();
   expect(admit('f')).toBe('too_many_connections');
+});
+
+test('a client counts each connection from one port to several addresses of the node, until each is over', async () => {
+  let open = [{ connection: 'a', local: '127.0.0.1' }];
+  const census = new Census({ list: async () => open, users: noLimits(), onError: () => {} });
+  census.caps = { all: 9, account: 3, user: 3, address: 9, waiting: 9 };
+  const admit = (name: string, local?: string) =>
+    census.admit(name, '192.0.2.1', owner(1), 0, local);
+  for (const local of ['127.0.0.1', '127.0.0.1', '127.0.0.2', '-', undefined]) {
+    expect(admit('a', local)).toBeUndefined();
+  }
+  expect(admit('a', '127.0.0.3')).toBeUndefined();
+  expect(admit('a', '127.0.0.4')).toBe('too_many_connections');
+  expect(admit('b', '127.0.0.1')).toBe('too_many_connections');
+  expect(admit('a', '127.0.0.2'), 'a further request').toBeUndefined();
+  await census.nextList();
+  await census.nextList();
+  expect([admit('b'), admit('c')], 'two are over').toEqual([undefined, undefined]);
+  expect(admit('d')).toBe('too_many_connections');
+  open = [{ connection: 'a', local: '127.0.0.2' }];
+  await census.nextList();
+  await census.nextList();
+  for (const local of ['127.0.0.2', '127.0.0.1', '127.0.0.3']) {
+    expect(admit('a', local)).toBeUndefined();
+  }
+  expect(admit('d')).toBe('too_many_connections');
+  census.close('a');
+  for (const name of ['d', 'e', 'f']) expect(admit(name)).toBeUndefined();
 });
 
 describe('connections of users with a new limit, of which some may be over,', () => {
@@ -171,8 +206,8 @@ describe('connections of users with a new limit, of which some may be over,', ()
       list: async () => {
         // That of an earlier test may list once more.
         if (census !== own) return [];
-        const shown = [...open];
-        const { promise, resolve } = Promise.withResolvers<string[]>();
+        const shown = socketsOf(open);
+        const { promise, resolve } = Promise.withResolvers<typeof shown>();
         isListing = true;
         show = () => {
           isListing = false;

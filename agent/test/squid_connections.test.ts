@@ -226,6 +226,7 @@ describe('the kernel', () => {
     expect(parseSockets(text)).toEqual([
       {
         connection: '192.0.2.1:36396>11001',
+        local: '127.0.0.1',
         port: 11001,
         cookie: expect.stringMatching(/^2f@\w{8}$/),
         up: 86,
@@ -233,6 +234,7 @@ describe('the kernel', () => {
       },
       {
         connection: '2001:db8::2:36396>11001',
+        local: '2001:db8::1',
         port: 11001,
         cookie: expect.stringMatching(/^30@/),
         up: 0,

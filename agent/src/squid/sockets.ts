@@ -11,6 +11,8 @@ const run = promisify(execFile);
 export interface Socket {
   /** `SOURCE:PORT>LOCALPORT`. */
   connection: string;
+  /** The node's address that the client connected to, on a list of the kernel. */
+  local?: string;
   port: number;
   /**
    * Identifies this socket for ever: a later one of the same connection name has another. It is the
@@ -133,12 +135,13 @@ export function parseSockets(text: string): Socket[] {
   for (const line of text.split('\n')) {
     const match = endpoints.exec(line);
     if (!match) continue;
-    const [, port = '', peer = '', peer_port = ''] = match;
+    const [, local = '', port = '', peer = '', peer_port = ''] = match;
     const cookie = /\bsk:(\w+)/.exec(line)?.[1];
     if (cookie === undefined) continue;
     const source = peer.replace(/^\[|\]$/g, '');
     sockets.push({
       connection: connectionName(source, peer_port, port),
+      local: canonicalAddress(local.replace(/^\[|\]$/g, '').replace(/%.*$/, '')) ?? local,
       port: Number(port),
       cookie: `${cookie}@${boot}`,
       // The kernel counts the client's end as a byte.
@@ -151,7 +154,7 @@ export function parseSockets(text: string): Socket[] {
 }
 
 /** Two queue lengths, then our address and port, then the peer's. */
-const endpoints = /\d+ +\d+ +\S+:(\d+) +(\S+):(\d+)\s/;
+const endpoints = /\d+ +\d+ +(\S+):(\d+) +(\S+):(\d+)\s/;
 
 function fieldOf(line: string, name: string): number {
   const start = line.indexOf(` ${name}:`);

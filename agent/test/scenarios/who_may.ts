@@ -110,6 +110,27 @@ export function whoMay(s: Scene): void {
       });
     });
 
+    // The loopback has further addresses in IPv4 alone.
+    if (f.name === 'IPv4') {
+      test('a client that uses one port for several addresses of the node counts each time', async () => {
+        await s.having([limited({ connections: 2 })], async () => {
+          const clients = [await t.openTunnel(s.normal, s.to)];
+          const local_port = clients[0]?.socket.localPort as number;
+          for (const [at, status] of [
+            ['127.0.0.2', 200],
+            ['127.0.0.3', 429],
+          ] as const) {
+            const client = await t.Client.open({ ...s.normal, at, local_port });
+            clients.push(client);
+            expect((await client.ask(t.requestText('CONNECT', s.to))).status).toBe(status);
+          }
+          clients[1]?.socket.destroy();
+          await t.until(async () => (await t.ask(s.normal, 'GET', s.url)).status === 200);
+          for (const { socket } of clients) socket.destroy();
+        });
+      });
+    }
+
     test('a refusal is held by the minute, with the user that is identified, and without where it was going', async () => {
       const { engine } = s.node;
       const held: Refusal[] = [];

@@ -110,7 +110,7 @@ export function squidConf(options: ConfOptions): string {
     // Only the decider grants access. Its denials carry their reason as a note.
     'external_acl_type decide ttl=0 negative_ttl=0 cache=0 grace=0 children-max=1 children-startup=1' +
       ` children-idle=1 concurrency=2000 queue-size=${longestQueue}` +
-      ` %>a %>p %>lp %METHOD %#DST %PORT %#>ha{Proxy-Authorization} ${decider.join(' ')}`,
+      ` %>a %>p %>lp %METHOD %#DST %PORT %#>ha{Proxy-Authorization} %>la ${decider.join(' ')}`,
     'acl decided external decide',
     'acl connect method CONNECT',
     'acl http proto HTTP',

@@ -8,7 +8,8 @@ import type { Reason } from '../../policy/denials.ts';
 import type { Revoked } from '../../policy/sessions.ts';
 import { keyOf, type UserCounts } from '../../user_counts.ts';
 import type { Opened } from '../protocol.ts';
-import { sourceOf } from '../sockets.ts';
+import { type Socket, sourceOf } from '../sockets.ts';
+import { nameOf, Twins } from './twins.ts';
 
 /** The pause between lists, in durations of the last one, since a list keeps a core busy. */
 const restsPerList = 10;
@@ -22,8 +23,8 @@ const longestRestMs = 2000;
 const maxWaiting = 1000;
 
 export interface CensusOptions {
-  /** The names of the open connections. */
-  list: () => Promise<Iterable<string>>;
+  /** The open connections: their names, and the node's addresses. */
+  list: () => Promise<Iterable<Pick<Socket, 'connection' | 'local'>>>;
   /** Counts the connections of users with limits. */
   users: UserCounts;
   /** Called after a list on which users depended: `excess` does not leave them out any more. */
@@ -34,6 +35,7 @@ export interface CensusOptions {
 export class Census {
   readonly #options: CensusOptions;
   readonly #counted = new CappedConnections();
+  readonly #twins = new Twins();
   /** Connections let in since the last list began: it may not show them. */
   #recent = new Set<string>();
   /**
@@ -59,12 +61,20 @@ export class Census {
   }
 
   /** The reason if it would be one too many by the last list. */
-  admit(connection: string, source: string, authority: Authority, now: number): Reason | undefined {
+  admit(
+    name: string,
+    source: string,
+    authority: Authority,
+    now: number,
+    local?: string,
+  ): Reason | undefined {
     const { users } = this.#options;
+    const connection = this.#twins.keyOf(name, local);
     const isConcerned = users.isConcerned(connection, authority);
     const reason = isConcerned && users.objectionTo(source, authority, now, connection);
     if (reason) return reason;
     const outcome = this.#counted.admit(connection, source, authority);
+    if (outcome !== 'refused') this.#twins.note(connection, local);
     if (outcome !== 'refused') this.#recent.add(connection);
     if (outcome !== 'admitted') void this.nextList();
     if (outcome === 'refused') return 'too_many_connections';
@@ -83,11 +93,12 @@ export class Census {
   /** Counts connections for their users, who may have a new limit. */
   follow(connections: Iterable<[connection: string, Authority]>): void {
     const { users } = this.#options;
-    for (const [connection, authority] of connections) {
+    for (const [name, authority] of connections) {
       // A list has shown that it is over.
-      if (authority.by === 'probe' || !this.#counted.has(connection)) continue;
+      const counted = this.#twins.keysOf(name).filter((key) => this.#counted.has(key));
+      if (authority.by === 'probe' || counted.length === 0) continue;
       const before = users.size;
-      users.admit(connection, sourceOf(connection), authority, undefined);
+      for (const key of counted) users.admit(key, sourceOf(name), authority, undefined);
       const key = keyOf(authority);
       // One that waits needs no later list: this one shows which of its connections are over.
       if (users.size === before || this.#unlisted.has(key)) continue;
@@ -99,7 +110,9 @@ export class Census {
 
   /** The connections that pass a limit of their user. */
   excess(now: number): Revoked[] {
-    return this.#options.users.excess(now, this.#unlisted);
+    return this.#options.users
+      .excess(now, this.#unlisted)
+      .map(({ connection, reason }) => ({ connection: nameOf(connection), reason }));
   }
 
   objectionTo(source: string, authority: Authority, now: number): Reason | undefined {
@@ -108,10 +121,20 @@ export class Census {
     return this.#counted.isFullFor(source, authority) ? 'too_many_connections' : undefined;
   }
 
-  /** A connection is over. */
-  close(connection: string): void {
-    this.#counted.close(connection);
-    this.#options.users.close(connection);
+  /** A connection is over, and all of its name. */
+  close(name: string): void {
+    for (const key of this.#twins.keysOf(name)) this.#forget(key);
+  }
+
+  #forget(key: string): void {
+    this.#counted.close(key);
+    this.#options.users.close(key);
+    this.#twins.forget(key);
+  }
+
+  /** Nothing else shows that one of several of a name is over. */
+  lookAtTwins(): void {
+    if (this.#twins.size > 0) void this.nextList();
   }
 
   /** Resolves with the next list, for a refused request; undefined if too many wait. */
@@ -147,9 +170,9 @@ export class Census {
     const unlisted = this.#unlistedNext;
     this.#unlistedNext = [];
     try {
-      const open = new Set(await this.#options.list());
-      for (const connection of [...this.#counted.names(), ...this.#options.users.names()]) {
-        if (!open.has(connection) && !this.#recent.has(connection)) this.close(connection);
+      const isOpen = this.#twins.among(await this.#options.list());
+      for (const key of [...this.#counted.names(), ...this.#options.users.names()]) {
+        if (!isOpen(key) && !this.#recent.has(key)) this.#forget(key);
       }
     } catch (error) {
       this.#options.onError(error as Error);

@@ -49,10 +49,10 @@ export class Evaluator {
   }
 
   /**
-   * The response to `ID SOURCE PORT LOCALPORT METHOD HOST PORT AUTHORIZATION -`, HOST and
-   * AUTHORIZATION escaped. It is `ID OK …` with the notes that squid.conf and the meter need, or
-   * `ID ERR reason_=…`. Empty if `later` is called instead: the connections that make this one too
-   * many may be over by then.
+   * The response to `ID SOURCE PORT LOCALPORT METHOD HOST PORT AUTHORIZATION LOCAL -`, HOST and
+   * AUTHORIZATION escaped; LOCAL is the node's address. It is `ID OK …` with the notes that
+   * squid.conf and the meter need, or `ID ERR reason_=…`. Empty if `later` is called instead: the
+   * connections that make this one too many may be over by then.
    */
   respond(line: string, now: number, later?: (when: Promise<void>) => void): string {
     const words = line.split(' ');
@@ -78,7 +78,7 @@ export class Evaluator {
       return `${id} OK probe_=1\n`;
     }
     const connection = connectionName(source, source_port, port ?? '');
-    const reason = this.#census.admit(connection, source, authority, now);
+    const reason = this.#census.admit(connection, source, authority, now, words[8]);
     if (reason) {
       const isCount = reason === 'too_many_connections';
       const when = isCount ? later && this.#census.wait(authority) : undefined;

@@ -27,7 +27,7 @@ import {
   type ToDecider,
   writeLine,
 } from '../protocol.ts';
-import { listSockets } from '../sockets.ts';
+import { type Socket as ClientSocket, listSockets } from '../sockets.ts';
 import { Census } from './census.ts';
 import { Connections } from './connections.ts';
 import { Evaluator } from './evaluator.ts';
@@ -72,7 +72,7 @@ let isParted = false;
 
 let { on_revoke, listen_host, caps, ...settings } = readRules();
 const census = new Census({
-  list: listOpen,
+  list: listSocketsOfClients,
   users,
   onListed: own(() => sendRevoked(reportOf(census.excess(now())))),
   onError: logError,
@@ -359,9 +359,12 @@ async function takeOwnList(): Promise<void> {
 
 /** The client connections that the kernel lists. */
 async function listOpen(): Promise<string[]> {
+  return (await listSocketsOfClients()).map(({ connection }) => connection);
+}
+
+function listSocketsOfClients(): Promise<ClientSocket[]> {
   const ports = Array.from(replica.policy.listeners.keys(), (port) => port + evaluator.port_shift);
-  const sockets = await listSockets(ports, listen_host);
-  return sockets.map(({ connection }) => connection);
+  return listSockets(ports, listen_host);
 }
 
 // ---- Together -----------------------------------------------------------------------------
@@ -385,6 +388,7 @@ serveSquid();
 serveAgent();
 every(1000, () => {
   if (!agent) return;
+  census.lookAtTwins();
   reportRevoked();
   sendDecisions();
   sendHeld();
