@@ -47,19 +47,30 @@ export async function findClaims(
   return namedClaims;
 }
 
+type EntryOn = Pick<AuthlistEntry, 'account_id' | 'ip' | 'user_id' | 'user' | 'waits'>;
+
+/** SQLite's time for a statement grows with the square of the number of its placeholders. */
+const ipsOfStatement = 512;
+
 /** The entries of these addresses that hold at `now`, of any account. */
-export function entriesOn(
+export async function entriesOn(
   db: Reader,
   ips: readonly string[],
   now: number,
-): Promise<Array<Pick<AuthlistEntry, 'account_id' | 'ip' | 'user_id' | 'user' | 'waits'>>> {
-  const texts = paddedTexts(ips);
-  const places = texts.map((_, at) => `$${at + 2}`);
-  return db.all(
-    `select a.account_id, a.ip, a.user_id, u.name as "user", a.waits
-     from authlist a join users u on u.account_id = a.account_id and u.id = a.user_id
-     where a.port_scheme_id in (select id from port_schemes) and a.ip in (${places})
-       and a.expiry > $1 and not ${isRemoved('authlist', 'a')}`,
-    [now, ...texts],
-  );
+): Promise<EntryOn[]> {
+  const distinct = [...new Set(ips)];
+  const entries: EntryOn[] = [];
+  for (let at = 0; at < distinct.length; at += ipsOfStatement) {
+    const texts = paddedTexts(distinct.slice(at, at + ipsOfStatement));
+    const places = texts.map((_, place) => `$${place + 2}`);
+    const rows = await db.all<EntryOn>(
+      `select a.account_id, a.ip, a.user_id, u.name as "user", a.waits
+       from authlist a join users u on u.account_id = a.account_id and u.id = a.user_id
+       where a.port_scheme_id in (select id from port_schemes) and a.ip in (${places})
+         and a.expiry > $1 and not ${isRemoved('authlist', 'a')}`,
+      [now, ...texts],
+    );
+    entries.push(...rows);
+  }
+  return entries;
 }
