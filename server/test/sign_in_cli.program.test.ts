@@ -46,7 +46,7 @@ test('an invited user sets a password, another signs in by link, and a reset end
 
 test('a link for more than a day is refused, and so is one for nobody', async () => {
   const long = await cli.run('user', 'sign-in-link', 'acme', 'alice', '--lifetime', '2d');
-  expect([long.code, long.stderr]).toEqual([1, expect.stringMatching(/--lifetime: /)]);
+  expect([long.code, long.stderr]).toEqual([2, expect.stringMatching(/--lifetime: /)]);
   const nobody = await cli.run('user', 'invite', 'acme', 'mallory');
   expect([nobody.code, nobody.stderr]).toEqual([1, expect.stringMatching(/no user named/)]);
 });
