@@ -99,6 +99,11 @@ eachDatabase((database) => {
     expect((await node.send('POST', '/refusals', { boot: 'b', seq: 1, refusals })).status).toBe(
       204,
     );
+    // Orders that name the person, or an address alone.
+    for (const ended of [{ address: '203.0.113.99' }, { address: addresses[0] }, { user: name }]) {
+      const { status } = await t.operator.post('/accounts/acme/connections/end', ended);
+      expect(status).toBe(200);
+    }
     const before = await dumpOf(t);
     expect(before).toContain('203.0.113.80');
     expect(remaining(before)).toEqual(personal);
@@ -323,7 +328,8 @@ eachDatabase((database) => {
     const { id: account_id } = acme.account;
     const path = `/accounts/acme/users/${name}`;
     const pseudonym = `erased-${user.id}`;
-    const erased = { account_name: 'acme', user_id: user.id, name, pseudonym };
+    const of = { account_name: 'acme', user_id: user.id };
+    const erased = { ...of, name, pseudonym, addresses: new Set<string>() };
     await t.write((tx) => disableUser(tx, user, revokeSessions));
     await t.write((tx) => pseudonymise(tx, account_id, 0, erased));
     expect(remaining(await dumpOf(t))).toEqual([name]);

@@ -1,7 +1,7 @@
 // …/users/{user}/erase: removes a person from the records; for operators only.
 import { setImmediate as turn } from 'node:timers/promises';
 import { Type } from 'typebox';
-import { forgetEntriesOf } from '../../authlist/authlist.ts';
+import { forgetEntriesOf, pastAddressesOf } from '../../authlist/authlist.ts';
 import { pseudonymise } from '../../changes/audit.ts';
 import type { Transaction } from '../../db/database.ts';
 import { Named } from '../../http/fields.ts';
@@ -40,7 +40,8 @@ export function erasureRoutes({ ctx, audience, routesOf, write }: Mount): void {
       });
       const { account_id, account_name } = request.scope;
       const pseudonym = pseudonymOf(user);
-      const erased = { ...user, user_id: user.id, account_name, pseudonym };
+      const addresses = new Set<string>();
+      const erased = { ...user, user_id: user.id, account_name, pseudonym, addresses };
       const adder = {
         ...{ account_id, id: user.id },
         actor: `${account_name}/${user.name}`,
@@ -48,7 +49,13 @@ export function erasureRoutes({ ctx, audience, routesOf, write }: Mount): void {
       };
       const entries: Walk = (tx, after) => forgetEntriesOf(tx, adder, after);
       const overrides: Walk = (tx, after) => forgetAdder(tx, adder, after);
-      const records: Walk = (tx, after) => pseudonymise(tx, account_id, after, erased);
+      const records: Walk = async (tx, after) => {
+        // Its entries have left the list by now.
+        if (after === 0) {
+          for (const ip of await pastAddressesOf(tx, account_id, user.id)) addresses.add(ip);
+        }
+        return pseudonymise(tx, account_id, after, erased);
+      };
       const walk = async (step: Walk) => {
         for (let at = 0; ; await turn()) {
           const last = await write(request, (tx) => step(tx, at));
