@@ -9,7 +9,6 @@ import type { Revoked } from '../../policy/sessions.ts';
 import { keyOf, type UserCounts } from '../../user_counts.ts';
 import type { Opened } from '../protocol.ts';
 import { type Socket, sourceOf } from '../sockets.ts';
-import { nameOf, Twins } from './twins.ts';
 
 /** The pause between lists, in durations of the last one, since a list keeps a core busy. */
 const restsPerList = 10;
@@ -35,7 +34,8 @@ export interface CensusOptions {
 export class Census {
   readonly #options: CensusOptions;
   readonly #counted = new CappedConnections();
-  readonly #twins = new Twins();
+  /** By connection, the address of the node that it came to, where that is known. */
+  readonly #locals = new Map<string, string>();
   /** Connections let in since the last list began: it may not show them. */
   #recent = new Set<string>();
   /**
@@ -60,21 +60,26 @@ export class Census {
     this.#counted.caps = caps;
   }
 
-  /** The reason if it would be one too many by the last list. */
+  /**
+   * The reason if it would be one too many by the last list. `local`: the address of the node that
+   * it came to; `-`: not known. The name of a connection does not have it: of two that a client
+   * makes from one port to two addresses of the node, only the first is let in while it is open.
+   */
   admit(
-    name: string,
+    connection: string,
     source: string,
     authority: Authority,
     now: number,
-    local?: string,
+    local = '-',
   ): Reason | undefined {
     const { users } = this.#options;
-    const connection = this.#twins.keyOf(name, local);
+    const isKnown = local !== '-';
+    if (isKnown && (this.#locals.get(connection) ?? local) !== local) return 'too_many_connections';
     const isConcerned = users.isConcerned(connection, authority);
     const reason = isConcerned && users.objectionTo(source, authority, now, connection);
     if (reason) return reason;
     const outcome = this.#counted.admit(connection, source, authority);
-    if (outcome !== 'refused') this.#twins.note(connection, local);
+    if (outcome !== 'refused' && isKnown) this.#locals.set(connection, local);
     if (outcome !== 'refused') this.#recent.add(connection);
     if (outcome !== 'admitted') void this.nextList();
     if (outcome === 'refused') return 'too_many_connections';
@@ -87,18 +92,18 @@ export class Census {
     for (const [connection, authority] of connections) {
       this.#counted.count(connection, sourceOf(connection), authority);
     }
+    if (connections.length > 0) void this.nextList();
     this.follow(connections);
   }
 
   /** Counts connections for their users, who may have a new limit. */
   follow(connections: Iterable<[connection: string, Authority]>): void {
     const { users } = this.#options;
-    for (const [name, authority] of connections) {
+    for (const [connection, authority] of connections) {
       // A list has shown that it is over.
-      const counted = this.#twins.keysOf(name).filter((key) => this.#counted.has(key));
-      if (authority.by === 'probe' || counted.length === 0) continue;
+      if (authority.by === 'probe' || !this.#counted.has(connection)) continue;
       const before = users.size;
-      for (const key of counted) users.admit(key, sourceOf(name), authority, undefined);
+      users.admit(connection, sourceOf(connection), authority, undefined);
       const key = keyOf(authority);
       // One that waits needs no later list: this one shows which of its connections are over.
       if (users.size === before || this.#unlisted.has(key)) continue;
@@ -110,9 +115,7 @@ export class Census {
 
   /** The connections that pass a limit of their user. */
   excess(now: number): Revoked[] {
-    return this.#options.users
-      .excess(now, this.#unlisted)
-      .map(({ connection, reason }) => ({ connection: nameOf(connection), reason }));
+    return this.#options.users.excess(now, this.#unlisted);
   }
 
   objectionTo(source: string, authority: Authority, now: number): Reason | undefined {
@@ -121,20 +124,11 @@ export class Census {
     return this.#counted.isFullFor(source, authority) ? 'too_many_connections' : undefined;
   }
 
-  /** A connection is over, and all of its name. */
-  close(name: string): void {
-    for (const key of this.#twins.keysOf(name)) this.#forget(key);
-  }
-
-  #forget(key: string): void {
-    this.#counted.close(key);
-    this.#options.users.close(key);
-    this.#twins.forget(key);
-  }
-
-  /** Nothing else shows that one of several of a name is over. */
-  lookAtTwins(): void {
-    if (this.#twins.size > 0) void this.nextList();
+  /** A connection is over. */
+  close(connection: string): void {
+    this.#locals.delete(connection);
+    this.#counted.close(connection);
+    this.#options.users.close(connection);
   }
 
   /** Resolves with the next list, for a refused request; undefined if too many wait. */
@@ -170,9 +164,19 @@ export class Census {
     const unlisted = this.#unlistedNext;
     this.#unlistedNext = [];
     try {
-      const isOpen = this.#twins.among(await this.#options.list());
-      for (const key of [...this.#counted.names(), ...this.#options.users.names()]) {
-        if (!isOpen(key) && !this.#recent.has(key)) this.#forget(key);
+      const open = new Set<string>();
+      const localOf = new Map<string, string>();
+      for (const { connection, local = '-' } of await this.#options.list()) {
+        // Of one that an earlier decider let in it is not known; of two, any is as good.
+        if (local === (this.#locals.get(connection) ?? local)) open.add(connection);
+        localOf.set(connection, local);
+      }
+      for (const connection of [...this.#counted.names(), ...this.#options.users.names()]) {
+        const local = localOf.get(connection);
+        if (!open.has(connection) && !this.#recent.has(connection)) this.close(connection);
+        else if (local !== undefined && !this.#locals.has(connection)) {
+          this.#locals.set(connection, local);
+        }
       }
     } catch (error) {
       this.#options.onError(error as Error);

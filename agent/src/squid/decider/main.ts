@@ -388,7 +388,6 @@ serveSquid();
 serveAgent();
 every(1000, () => {
   if (!agent) return;
-  census.lookAtTwins();
   reportRevoked();
   sendDecisions();
   sendHeld();
