@@ -100,7 +100,9 @@ export async function findExitUses(
     },
     { steady: () => clock.steady(), wait_seconds: useAnswerSeconds },
   );
-  const answerOf = (node_id: number) => readAnswer(db, secrets, question_id, node_id);
+  const answered = await store.answeredBy(db, question_id);
+  const answerOf = async (node_id: number) =>
+    answered.has(node_id) ? readAnswer(db, secrets, question_id, node_id) : undefined;
   const uses = await merge(answerOf, nodes, question, await homeOfExit(db, question.exit_ip));
   await write(async (tx) => {
     await store.removeQuestion(tx, question_id);
@@ -196,7 +198,7 @@ export async function answerUseQuestion(
   if (!isStored) throw over;
 }
 
-/** A node's answer, unless there is none, or it was sealed with a key that is gone. */
+/** A node's answer, unless it was sealed with a key that is gone. */
 async function readAnswer(
   db: Reader,
   secrets: Secrets,
