@@ -108,23 +108,28 @@ export async function putAnswer(
   return rows.length > 0;
 }
 
-/** The nodes that have answered. */
-export async function answeredBy(db: Reader, watch_id: number): Promise<Set<number>> {
+/** The nodes that have answered after a time. */
+export async function answeredBy(
+  db: Reader,
+  watch_id: number,
+  after: number,
+): Promise<Set<number>> {
   const rows = await db.all<{ node_id: number }>(
-    'select node_id from connection_answers where watch_id = $1',
-    [watch_id],
+    'select node_id from connection_answers where watch_id = $1 and answered_at > $2',
+    [watch_id, after],
   );
   return new Set(rows.map(({ node_id }) => node_id));
 }
 
-/** The answers after a time. */
-export function freshAnswers(
+/** A node's last answer, sealed. */
+export async function findAnswer(
   db: Reader,
   watch_id: number,
-  after: number,
-): Promise<Array<{ node_id: number; sealed: string }>> {
-  return db.all(
-    'select node_id, sealed from connection_answers where watch_id = $1 and answered_at > $2',
-    [watch_id, after],
+  node_id: number,
+): Promise<string | undefined> {
+  const row = await db.one<{ sealed: string }>(
+    'select sealed from connection_answers where watch_id = $1 and node_id = $2',
+    [watch_id, node_id],
   );
+  return row?.sealed;
 }

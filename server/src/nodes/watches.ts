@@ -97,7 +97,7 @@ export async function openConnections(
   await waitFor(
     db,
     async () => {
-      const answered = await store.answeredBy(db, watch.id);
+      const answered = await store.answeredBy(db, watch.id, 0);
       return nodes.every(({ id, live }) => live === 0 || answered.has(id)) || undefined;
     },
     {
@@ -105,7 +105,10 @@ export async function openConnections(
       wait_seconds: Math.max(0, watch.asked_at + answerWaitSeconds - clock.now()),
     },
   );
-  return merge(await readAnswers(db, secrets, watch.id, clock.now()), nodes, list);
+  const answered = await store.answeredBy(db, watch.id, clock.now() - freshSeconds);
+  const answerOf = async (node_id: number) =>
+    answered.has(node_id) ? readAnswer(db, secrets, watch.id, node_id) : undefined;
+  return merge(answerOf, nodes, list);
 }
 
 /** The watch with this filter, which has some time left. Errors: 429. */
@@ -249,76 +252,84 @@ function isAskedFor(group: NodeGroup, filter: WatchFilter): boolean {
   );
 }
 
-/** By node. An answer that was sealed with a key that is gone is left out. */
-async function readAnswers(
+/** A node's last answer, unless it was sealed with a key that is gone. */
+async function readAnswer(
   db: Reader,
   secrets: Secrets,
   watch_id: number,
-  now: number,
-): Promise<Map<number, LargestGroups>> {
-  const answers = new Map<number, LargestGroups>();
-  for (const { node_id, sealed } of await store.freshAnswers(db, watch_id, now - freshSeconds)) {
-    let text: string;
-    try {
-      text = secrets.unseal(sealed, contextOf(watch_id, node_id));
-    } catch {
-      continue;
-    }
-    const json = inflateRawSync(Buffer.from(text, 'base64'));
-    answers.set(node_id, JSON.parse(json.toString()) as LargestGroups);
-    // Each node may name a thousand groups.
-    await turn();
+  node_id: number,
+): Promise<LargestGroups | undefined> {
+  const sealed = await store.findAnswer(db, watch_id, node_id);
+  if (sealed === undefined) return undefined;
+  let text: string;
+  try {
+    text = secrets.unseal(sealed, contextOf(watch_id, node_id));
+  } catch {
+    return undefined;
   }
-  return answers;
+  const json = inflateRawSync(Buffer.from(text, 'base64'));
+  // Each node may name a thousand groups.
+  await turn();
+  return JSON.parse(json.toString()) as LargestGroups;
 }
 
 // ---- Merging ------------------------------------------------------------------------------
 
-/** Groups of the nodes of one server become one. */
+/**
+ * Groups of the nodes of one server become one. Reads one answer after the other and keeps what may
+ * be listed: however many nodes there are, the groups of one server are in memory.
+ */
 async function merge(
-  answers: ReadonlyMap<number, LargestGroups>,
+  answerOf: (node_id: number) => Promise<LargestGroups | undefined>,
   nodes: readonly store.AskedNode[],
   { maxRows, by }: { maxRows: number; by?: SummedBy | undefined },
 ): Promise<OpenConnections> {
-  const merged = new Map<string, ConnectionGroup>();
   const missing: OpenConnections['missing'] = [];
-  const unnamed = noSums();
-  for (const node of nodes) {
-    const answer = answers.get(node.id);
-    const { name, server } = node;
-    if (!answer) {
-      missing.push({ node: name, server, reason: reasonOf(node) });
-      continue;
+  const sums = new Map<string, ConnectionSum>();
+  const [rest, total] = [noSums(), noSums()];
+  let groups: ConnectionGroup[] = [];
+  for (const ofServer of Map.groupBy(nodes, ({ server_id }) => server_id).values()) {
+    const merged = new Map<string, ConnectionGroup>();
+    for (const node of ofServer) {
+      const answer = await answerOf(node.id);
+      const { name, server } = node;
+      if (!answer) {
+        missing.push({ node: name, server, reason: reasonOf(node) });
+        continue;
+      }
+      addSums(rest, answer.rest);
+      addSums(total, answer.rest);
+      for (const group of answer.groups) {
+        const { service, account, user, address, exit_ip } = group;
+        const key = `${service} ${account} ${user} ${address} ${exit_ip}`;
+        const before = merged.get(key);
+        if (before) addGroup(before, group, name);
+        else merged.set(key, { ...group, server, nodes: [name] });
+      }
     }
-    addSums(unnamed, answer.rest);
-    for (const group of answer.groups) {
-      const { service, account, user, address, exit_ip } = group;
-      const key = `${node.server_id} ${service} ${account} ${user} ${address} ${exit_ip}`;
-      const before = merged.get(key);
-      if (before) addGroup(before, group, name);
-      else merged.set(key, { ...group, server, nodes: [name] });
+    const all = [...merged.values()];
+    addSums(total, sumsOf(all));
+    if (by !== undefined) addTo(sums, by, all);
+    else {
+      groups = largestFirst([...groups, ...all]);
+      addSums(rest, sumsOf(groups.splice(maxRows)));
     }
-    await turn();
   }
-  const all = [...merged.values()];
-  const total = sumsOf(all);
-  addSums(total, unnamed);
-  const sums = by === undefined ? [] : largestFirst(sumsBy(by, all));
-  const groups = by === undefined ? largestFirst(all) : [];
-  const rest = sumsOf([...groups.slice(maxRows), ...sums.slice(maxRows)]);
-  addSums(rest, unnamed);
-  return {
-    groups: groups.slice(0, maxRows),
-    ...(by === undefined ? {} : { sums: sums.slice(0, maxRows) }),
-    ...{ rest, total, missing },
-  };
+  if (by === undefined) return { groups, rest, total, missing };
+  const largest = largestFirst([...sums.values()]);
+  addSums(rest, sumsOf(largest.splice(maxRows)));
+  return { groups, sums: largest, rest, total, missing };
 }
 
 const largestFirst = <T extends Omit<GroupSums, 'groups'>>(rows: T[]): T[] =>
   rows.sort((a, b) => b.connections - a.connections || b.up + b.down - a.up - a.down);
 
-function sumsBy(by: SummedBy, groups: readonly ConnectionGroup[]): ConnectionSum[] {
-  const sums = new Map<string, ConnectionSum>();
+/** Adds groups to the sums by what names each. */
+function addTo(
+  sums: Map<string, ConnectionSum>,
+  by: SummedBy,
+  groups: readonly ConnectionGroup[],
+): void {
   for (const group of groups) {
     const { account, user, since, last_byte_at } = group;
     const named = by === 'user' ? { account, user } : { [by]: group[by] };
@@ -329,7 +340,6 @@ function sumsBy(by: SummedBy, groups: readonly ConnectionGroup[]): ConnectionSum
     sum.last_byte_at = Math.max(sum.last_byte_at, last_byte_at);
     sums.set(key, sum);
   }
-  return [...sums.values()];
 }
 
 /** Why a node that was asked has not answered. */
