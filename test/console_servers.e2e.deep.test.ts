@@ -345,7 +345,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     await visit.field('Time range').selectOption('30 days');
     await expect.poll(shown, patience).toBe(all);
     await visit.page.getByText('Show as table: Usage over time').click();
-    expect(await body('Usage over time, UTC').count()).toBeGreaterThan(28);
+    await expect.poll(() => body('Usage over time, UTC').count(), patience).toBeGreaterThan(28);
   });
 
   test('usage of an earlier billing period, and of a day by hour, are shown', async () => {

@@ -162,6 +162,15 @@ test('a client that moves to another network counts there once a byte moves, and
   expect(await connect('192.0.2.3')).toBe('too_many_addresses');
 });
 
+test('a login that a change refuses while it is under way counts no address', async () => {
+  limit({ addresses: 1 });
+  const overtaken = connect('203.0.113.1');
+  policy.apply(userRecord(1, { active: false, limits: { addresses: 1 } }));
+  expect(await overtaken).toBe('inactive_user');
+  limit({ addresses: 1 });
+  expect(await connect('203.0.113.2')).toMatch(/^100\.80\./);
+});
+
 test('a login of which no tunnel came gives way to the next one of its user from its address', async () => {
   limit({ connections: 1 });
   const abandoned = await connect('192.0.2.1');

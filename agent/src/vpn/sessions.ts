@@ -263,10 +263,12 @@ export class VpnSessions {
       this.#building.set(connection, since);
       if (service !== '') this.#services.set(connection, service);
       this.#authorities.open(connection, authority);
-      users?.admit(connection, source, authority, clock.now());
       // A change that came after the decision found no session to close.
       const revoked = revocationOf(policy(), rules, authority, clock.now(), service || undefined);
+      // Refused after all, it counts for no limit, not even while it is closed.
+      session.is_open = revoked === undefined;
       if (revoked) await this.#close([session]);
+      else users?.admit(connection, source, authority, clock.now());
       return revoked ?? session;
     });
   }
