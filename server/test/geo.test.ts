@@ -387,6 +387,11 @@ eachDatabase((database) => {
 
     test('a list of a server that is not there, or with an unknown status, is refused', async () => {
       expect((await t.operator.get('/geo?server=none')).status).toBe(404);
+      // An address with a zone is none to PostgreSQL.
+      for (const after of ['', 'x', encodeURIComponent('fe80::1%eth0 example')]) {
+        const { status, body } = await t.operator.get(`/geo?after=${after}`);
+        expect([status, body.field]).toEqual([400, 'after']);
+      }
       const { status, body } = await t.operator.get('/geo?status=bad');
       expect([status, body.message]).toEqual([400, 'status: expected one of ok, warn, crit.']);
     });

@@ -1,9 +1,9 @@
 // /admin/geo and /admin/geofeed.csv: where geo-IP providers see exit IPs, and the geofeed for them.
-import { isIP } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import { canonicalAddress } from '../../../../kit/src/address.ts';
 import type { Context } from '../../context.ts';
-import { conflict } from '../../errors.ts';
+import { conflict, invalidField } from '../../errors.ts';
 import { checkGeo, geoStatuses, listGeoStatuses } from '../../geo/geo.ts';
 import { geofeedType, writeGeofeed } from '../../geofeed/geofeed.ts';
 import { Integer, Named, OneOf, Strict, Timestamp } from '../../http/fields.ts';
@@ -63,11 +63,17 @@ export function geoRoutes(app: FastifyInstance, ctx: Context): void {
     query: ListQuery,
     answer: Type.Array(GeoStatus),
     handle: async ({ query }, reply) => {
-      const { server, status, after = '' } = query;
+      const { server, status, after = '0.0.0.0 ' } = query;
       const limit = limitIn(query.limit);
       if (server !== undefined) await requireServer(ctx.db, server);
       const [first = '', provider = ''] = after.split(' ');
-      const ip = isIP(first) ? first : '0.0.0.0';
+      const ip = canonicalAddress(first);
+      if (ip === undefined) {
+        throw invalidField(
+          'after',
+          'is no place in the list; expected that of the Link of an answer.',
+        );
+      }
       const rows = await listGeoStatuses(ctx.db, { server, status }, { ip, provider }, limit + 1);
       return pageOf(reply, rows, limit, (last) => ({ after: `${last.ip} ${last.provider}` }));
     },
