@@ -55,6 +55,7 @@ const pastSeeds = {
   'a node that has to end a connection too many learns of that in time': 1_541_241_295,
   'a VPN whose agent is dead counts what the proxies of its machine had': 1_174_380_465,
   'a login that a change refuses while it is under way counts no address': 2_073_221_335,
+  'an address keeps its place when the node where it came first has it no more': 1_575_786_545,
 };
 
 /** Of lives with a VPN; from 5 on with limits of users and orders, too. */

@@ -49,10 +49,10 @@ export async function reportHoldings(
       const isHeld = holding.connections > 0 || holding.networks.length > 0;
       if (!isHeld || (!whole && !changed.includes(holding))) return [];
       const { account: account_id, user: user_id, connections } = holding;
-      const { since: earlier, connections: open = 0, networks = [] } = own(holding) ?? {};
+      const { since: earlier, connections: open = 0 } = own(holding) ?? {};
       // A user whose address alone is in use here has come to other nodes first.
       const since = open > 0 && earlier !== undefined ? earlier : tx.now;
-      const dates = new Map(networks);
+      const dates = firstUses(before.get(keyOf(holding)) ?? []);
       const dated = holding.networks.map((network) => [network, dates.get(network) ?? tx.now]);
       const sealed = secrets.seal(JSON.stringify(dated), contextOf(account_id, user_id, node.id));
       return [{ account_id, user_id, node_id: node.id, since, connections, sealed }];
@@ -137,6 +137,18 @@ function isSame(holding: Holding, stored: Dated | undefined): boolean {
     holding.networks.length === networks.length &&
     holding.networks.every((network, at) => network === networks[at]?.[0])
   );
+}
+
+/**
+ * Since when each address is in use anywhere: it keeps its place in the order when the node where
+ * it came first has it no more. Nodes that hear nothing new of a user do not ask again.
+ */
+function firstUses(all: readonly Dated[]): Map<string, number> {
+  const first = new Map<string, number>();
+  for (const [network, since] of all.flatMap(({ networks }) => networks)) {
+    first.set(network, Math.min(since, first.get(network) ?? since));
+  }
+  return first;
 }
 
 /** Of nodes that came in the same second, the one with the lower id came first. */
