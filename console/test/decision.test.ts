@@ -64,7 +64,7 @@ describe('a decision', () => {
       ],
     ],
     [
-      'on credentials that fit nobody leads to all users',
+      'on credentials that fit no user leads to all users',
       { verdict: 'challenge', reason: 'bad_token', message: 'they do not fit', user: undefined },
       ['warn', 'Asked to sign in', 'They do not fit.', '/users'],
     ],

@@ -62,7 +62,7 @@ export interface UserValue {
   limits?: UserLimits;
 }
 
-/** The limits of a user, beside those of the contract; each one is optional. */
+/** The limits of a user, next to those of the contract; each one is optional. */
 export interface UserLimits {
   /** At once, across the network: connections, and source addresses (in IPv6 by /64). */
   connections?: number;
