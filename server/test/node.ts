@@ -143,12 +143,18 @@ export class TestNode {
   }
 
   /**
-   * Resolves when `met` holds of what was heard so far. Errors: after a minute and a half, with the
-   * events.
+   * Resolves when `met` holds of what was heard so far. A stream that the server has ended is
+   * followed again meanwhile, as the agent does: where a test's clock leaps, the node was silent.
+   * Errors: after a minute and a half, with the events.
    */
   async until(met: (node: TestNode) => boolean): Promise<void> {
     const otherwise = () => `not heard in time; heard ${JSON.stringify(this.events)}`;
-    await until(() => met(this), 90, otherwise);
+    const look = async () => {
+      if (met(this)) return true;
+      if (this.ended && !this.#stream?.signal.aborted) await this.follow();
+      return met(this);
+    };
+    await until(look, 90, otherwise);
   }
 
   /** All records heard by stream of one kind, in order. */
