@@ -14,7 +14,7 @@ export const measurements: Measurement[] = [
   { file: 'requests.ts', smoke: sizes('--rounds 1 --seconds 1'), onPostgres: true },
   {
     file: 'writes.ts',
-    smoke: sizes('--rounds 1 --seconds 1 --connections 8 --entries 20000'),
+    smoke: sizes('--rounds 1 --seconds 1 --warm 1 --connections 8 --entries 20000'),
     onPostgres: true,
   },
   { file: 'demo.ts', smoke: sizes('--rounds 1 --seconds 1 --rest 1') },
@@ -42,7 +42,7 @@ export const measurements: Measurement[] = [
   },
   {
     file: 'peers.ts',
-    smoke: sizes('--entries 1000 --rounds 1 --requests 50 --megabytes 8'),
+    smoke: sizes('--entries 1000 --rounds 1 --requests 50 --megabytes 8 --warm 0'),
   },
   { file: 'lists.ts', smoke: sizes('--entries 1500 --people 200 --rounds 1'), onPostgres: true },
   { file: 'servers.ts', smoke: sizes('--servers 50 --changes 100'), onPostgres: true },
