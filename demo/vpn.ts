@@ -74,7 +74,7 @@ async function show(): Promise<undefined> {
     `  The tunnel was dead ${dead_milliseconds} ms after the answer: the page that alice was loading stands still.`,
   );
   await until('the client hears of it', async () => (await machines.swanctl('--list-sas')) === '');
-  say('  strongSwan of alice was told, and has no tunnel any more.');
+  say('  the tunnel of alice is closed.');
   say(
     `  A new login by the same profile is ${(await machines.isLetIn()) ? 'allowed' : 'refused'}.`,
   );

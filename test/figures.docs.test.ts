@@ -325,7 +325,7 @@ const limits: Record<string, readonly number[]> = {
     of(reports, 'healthBodyLimit'),
     ...[...itemsOf('FaultReport', 'faults'), of(reports, `'A sentence for people.',`)],
     ...[...itemsOf('NewRefusals', 'refusals'), of(reports, 'refusalsBodyLimit')],
-    ...[of(reports, `'What the client would be told.',`), bodyBytes],
+    ...[of(reports, `'What the client would be answered.',`), bodyBytes],
   ],
   'open connections that a node reports': [
     ...[of(watches, 'maxGroupsOfNode'), of(reports, 'connectionsBodyLimit')],

@@ -296,8 +296,8 @@ const writesFiles =
  * Participles and pronouns that say nothing of the thing. `own` is left to the owner of callbacks.
  */
 const refusedNames = 'told|found|known|asked|left|kept|some|most|one|taken';
-/** Words that readers stumbled over, in comments and in the names of tests. */
-const refusedWords = /\b(tells|told|anew|whoever|mend(s|ed)?|but for|of before)\b/i;
+/** Words that readers stumbled over: in comments, names of tests, and what programs say. */
+const refusedWords = /\b(tells|told|anew|whoever|mend(s|ed)?|but for|(?<!const \w+ )of before)\b/i;
 /** The name of a test or of a group of them, where its function follows. */
 const testNames =
   /(?:\b(?:test|describe|it)(?:\.\w+)?|\]\)|\))\(\s*('(?:[^'\\\n]|\\.)*'|"[^"\n]*"|`[^`]*`),\s*(?:\{|async|\(|\w+)/g;
@@ -308,6 +308,9 @@ const decides = /^(console\/src|client\/src\/cli|agent\/src|server\/src\/cli)\/.
 /** All code, except what is generated, and this file, whose samples break the rules. */
 const hasComments =
   /^(?!(client|console)\/src\/openapi\.ts$|test\/tidy\.docs\.test\.ts$).*\.(tsx?|mjs)$/;
+/** Where programs say things to people. A migration is never edited. */
+const speaks =
+  /^((agent|server|client|kit|console)\/src|scripts|packaging|demo)\/(?!db\/migrations\/)/;
 const isTest = (path: string) => /\.(test|e2e)\.ts$/.test(path) || /(^|\/)test\//.test(path);
 
 /**
@@ -1048,7 +1051,22 @@ const rules: Rule[] = [
       source('jobs.ts', `/** ${'long '.repeat(20)} */`),
       { path: 'console/src/app.tsx', text: '  {/* Drawn anew. */}' },
     ],
-    good: [source('jobs.ts', "// A node reports its version.\nconst text = 'told anew';")],
+    good: [source('jobs.ts', '// A node reports its version.')],
+  },
+  {
+    name: 'what programs say is in plain words',
+    check: (files) =>
+      files
+        .filter(({ path }) => speaks.test(path) && hasComments.test(path))
+        .flatMap((file) => findLines(file, refusedWords, 'say it in plain words (STYLE.md)')),
+    bad: [
+      source('jobs.ts', "const text = 'The nodes are told.';"),
+      { path: 'console/src/app.tsx', text: '  <p>It is drawn anew.</p>' },
+    ],
+    good: [
+      source('jobs.ts', "for (const one of before) say('The nodes follow.');"),
+      { path: 'server/src/db/migrations/0001_a.ts', text: "const text = 'told';" },
+    ],
   },
   {
     name: 'the name of a test is in plain words, and begins with the thing',

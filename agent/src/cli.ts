@@ -232,7 +232,7 @@ const usualOutbound = 'deb.debian.org';
 const doctor = command({
   name: 'doctor',
   reportsSettings: true,
-  summary: 'look at this machine before and after joining; say what is wrong and what mends it',
+  summary: 'look at this machine before and after joining; say what is wrong and what fixes it',
   arguments: { url: { read: String, optional: true } },
   options: {
     outbound: text(

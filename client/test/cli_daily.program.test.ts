@@ -116,7 +116,7 @@ test('status and doctor say that the address cannot be determined where the toke
     ...{ ip: null, entry: null, message: expect.stringMatching(/is read-only/) },
   });
   expect((await other.run('doctor')).stdout).toMatch(
-    /\nwarning\taddress\tWhether .* cannot be told/,
+    /\nwarning\taddress\tWhether .* is unknown/,
   );
   other.clean();
 });

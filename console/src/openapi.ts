@@ -224,7 +224,7 @@ export interface AddressUses {
     user: string;
     /** When the entry expires. */
     expiry: number;
-    /** proven: the address asked for it, or an operator says so; unproven: it holds until another account proves the address to be its own; waits: unproven, and nodes let nobody in by it yet; null: no proof is asked for (EXITWARD_AUTHLIST_PROOF). */
+    /** proven: the address asked for it, or an operator says so; unproven: it holds until another account proves the address to be its own; waits: unproven, and nodes let no client in by it yet; null: no proof is asked for (EXITWARD_AUTHLIST_PROOF). */
     proof: 'proven' | 'unproven' | 'waits' | null;
   }[];
   /** Custom DNS entries in force that point there. */
@@ -377,7 +377,7 @@ export interface ConnectionDecision {
   status: number;
   /** How the user was known, or why not, in one word. */
   reason: string;
-  /** What the client would be told. */
+  /** What the client would be answered. */
   message: string;
   /** The record or rule that decided. */
   rule?: string;
@@ -553,7 +553,7 @@ export interface ConsoleOverride {
   status: 'pending' | 'active' | 'expiring' | 'expired';
   /** Whether its server is on the contract. */
   on_contract: boolean;
-  /** What the entry is for; empty when nobody said. */
+  /** What the entry is for; empty when none was given. */
   note: string;
   /** Who added it: account (an API token), user or operator; null: not known. */
   added_by_kind: string | null;
@@ -716,7 +716,7 @@ export interface Doctor {
     state: 'ok' | 'warning' | 'fault';
     /** For people. */
     sentence: string;
-    /** The command that mends it; null when all is well. */
+    /** The command that fixes it; null when all is well. */
     remedy: string | null;
   }[];
 }
@@ -1011,7 +1011,7 @@ export interface History {
     lag_peak: number | null;
     /** Faults of live nodes, at most; null: no look in the step. */
     faults_peak: number | null;
-    /** Connections that were rejected, by the reason that clients were told; `other`: reasons that this server does not know. */
+    /** Connections that were rejected, by the reason that clients were given; `other`: reasons that this server does not know. */
     rejected: {
       [name: string]: number;
     };
@@ -1735,11 +1735,11 @@ export interface OperatorAuthlistEntry {
   user_active: boolean;
   /** When the entry expires. */
   expiry: number;
-  /** proven: the address asked for it, or an operator says so; unproven: it holds until another account proves the address to be its own; waits: unproven, and nodes let nobody in by it yet; null: no proof is asked for (EXITWARD_AUTHLIST_PROOF). */
+  /** proven: the address asked for it, or an operator says so; unproven: it holds until another account proves the address to be its own; waits: unproven, and nodes let no client in by it yet; null: no proof is asked for (EXITWARD_AUTHLIST_PROOF). */
   proof: 'proven' | 'unproven' | 'waits' | null;
-  /** When it last let a connection in, to the minute; null: no node told of any. */
+  /** When it last let a connection in, to the minute; null: no node reported any. */
   last_used_at: number | null;
-  /** What the entry is for; empty when nobody said. */
+  /** What the entry is for; empty when none was given. */
   note: string;
   /** Who added it: account (an API token), user or operator; null: not known. */
   added_by_kind: string | null;
@@ -1790,7 +1790,7 @@ export interface OverrideOnNodes {
   status: 'pending' | 'active' | 'expiring' | 'expired';
   /** Whether its server is on the contract. */
   on_contract: boolean;
-  /** What the entry is for; empty when nobody said. */
+  /** What the entry is for; empty when none was given. */
   note: string;
   /** Who added it: account (an API token), user or operator; null: not known. */
   added_by_kind: string | null;
@@ -1805,7 +1805,7 @@ export interface OverrideOnNodes {
 export interface OverridesRestoreOutcome {
   /** Entries that are back, under their old ids. */
   restored: number;
-  /** Entries that have expired since, whose server is gone, or whose hostname is overridden anew. */
+  /** Entries that have expired since, whose server is gone, or whose hostname has a new entry. */
   left_out: number;
 }
 
@@ -1911,7 +1911,7 @@ export interface OwnSession {
 }
 
 export interface PasswordAnew {
-  /** The password, asked anew. */
+  /** The password once more. */
   password: string;
 }
 
@@ -2193,7 +2193,7 @@ export interface ServerDetail {
   };
   /** How many contracts it is on. */
   contracts: number;
-  /** When the first certificate of a node with a VPN ends; null: no node told of one. */
+  /** When the first certificate of a node with a VPN ends; null: no node reported one. */
   certificate_expiry: number | null;
   exit_ips: {
     /** Exit IP address. */
@@ -2463,7 +2463,7 @@ export interface Verdict {
   status: number;
   /** How the user was known, or why not, in one word. */
   reason: string;
-  /** What the client would be told. */
+  /** What the client would be answered. */
   message: string;
   /** The record or rule that decided. */
   rule?: string;

@@ -49,7 +49,7 @@ const headers: Document['components']['headers'] = {
   ),
   'Preference-Applied': header('The `Prefer: wait=N` that was honoured.', text, 'wait=10'),
   RateLimit: header(
-    'Requests left, and seconds until the limit begins anew.',
+    'Requests left, and seconds until the limit begins again.',
     text,
     '"token";r=0;t=42',
   ),

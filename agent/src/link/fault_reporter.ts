@@ -59,7 +59,7 @@ export class FaultReporter {
       this.#failures = 0;
     } catch (error) {
       this.#failures += 1;
-      log.debug({ err: error }, 'faults cannot be reported; they are told again');
+      log.debug({ err: error }, 'faults cannot be reported now; they will be reported again');
     }
   }
 }

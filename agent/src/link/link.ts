@@ -264,7 +264,7 @@ export class Link {
       return;
     }
     this.#revocation.isRevoked = true;
-    this.#log.error('this node was revoked: it lets nobody in until it joins again');
+    this.#log.error('this node was revoked: it lets no client in until it joins again');
     this.#noteStored();
   }
 

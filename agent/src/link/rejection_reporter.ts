@@ -52,7 +52,7 @@ export class RejectionReporter {
       this.#reported = text;
     } catch (error) {
       // Older control planes respond with 404.
-      log.debug({ err: error }, 'rejected connections cannot be reported; they are told again');
+      log.debug({ err: error }, 'rejected connections cannot be reported now; they will be reported again');
     }
   }
 }

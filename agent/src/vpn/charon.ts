@@ -169,7 +169,7 @@ charon-systemd {
     eap-radius {
       # The agent looks at the tunnels themselves: charon is not to end them all when it is away.
       accounting = no
-      # It tells two clients behind one address apart.
+      # It distinguishes two clients behind one address.
       station_id_with_port = yes
       nas_identifier = exitward
       servers {

@@ -70,7 +70,7 @@ function destination(text: string): string {
 export const doctor = command({
   name: 'doctor',
   reportsSettings: true,
-  summary: 'say why a connection through the proxy does not work, and what mends it',
+  summary: 'say why a connection through the proxy does not work, and what fixes it',
   options: {
     server: {
       known: 'servers',
@@ -87,7 +87,7 @@ export const doctor = command({
     ...credentialOptions,
     ...portOptions,
   },
-  notes: `Each line says ok, warning or fault; below a fault stands the command or step that mends it. The exit code is 1 when
+  notes: `Each line says ok, warning or fault; below a fault stands the command or step that fixes it. The exit code is 1 when
 there is a fault. With --user and --token-file that proxy access token is tried, and the address of this machine
 need not be listed.`,
   examples: ['exw doctor', 'exw doctor --server fra1 --user alice --token-file token.txt'],
@@ -203,7 +203,7 @@ async function addressOf(client: Exitward, user: string): Promise<Finding> {
       : warning('address', sentence, `exw authlist change ${entry.id} --expiry +8h`);
   } catch (error) {
     if (!(error instanceof ExitwardError || error instanceof Failure)) throw error;
-    const sentence = `Whether this address is listed cannot be told: ${error.message}`;
+    const sentence = `Whether this address is listed is unknown: ${error.message}`;
     return warning('address', sentence, 'exw authlist list, with a token that may write');
   }
 }

@@ -109,7 +109,7 @@ const vpnStatus = command({
     'list the exits that have a VPN, with its health, and say whether this machine leaves by one',
   options: personOptions,
   notes: `${personNotes}
-The service tells from which address this machine reaches it. That is an exit when a tunnel that takes all traffic is up.`,
+The service reports from which address this machine reaches it. That is an exit when a tunnel that takes all traffic is up.`,
   run: async (given, session): Promise<Shown> => {
     const [servers, { ip: address }] = await asPerson(session, given.options, (person) =>
       Promise.all([

@@ -44,7 +44,7 @@ export const decisionFields = {
   ),
   status: Integer('The HTTP status that the client would get.', 100, 599),
   reason: Type.String({ description: 'How the user was known, or why not, in one word.' }),
-  message: Type.String({ description: 'What the client would be told.' }),
+  message: Type.String({ description: 'What the client would be answered.' }),
   rule: Type.Optional(Type.String({ description: 'The record or rule that decided.' })),
   account: Type.Optional(Type.String({ description: 'Account that the connection belongs to.' })),
   user: Type.Optional(Type.String({ description: 'Its user.' })),

@@ -191,7 +191,7 @@ export function destinationOf(access: OperatorAccess): Destination {
   }
   if (url.protocol === 'http:' && !isLoopback(hostOf(url.href)) && !access.admin_insecure) {
     throw new Failure(
-      `${source}: ${url.origin} would carry the operator token in the clear; expected https, or EXITWARD_ADMIN_INSECURE=yes in a network where nobody else listens.`,
+      `${source}: ${url.origin} would carry the operator token in the clear; expected https, or EXITWARD_ADMIN_INSECURE=yes in a network where no one else listens.`,
     );
   }
   return { url: url.href.replace(/\/+$/, '').replace(/\/admin$/, ''), source, isOwn };

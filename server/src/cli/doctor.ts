@@ -24,7 +24,7 @@ import { LostData } from './lost_data.ts';
 
 export const doctor = command({
   name: 'doctor',
-  summary: 'look at the server and its machine; say what is wrong and what mends it',
+  summary: 'look at the server and its machine; say what is wrong and what fixes it',
   reportsSettings: true,
   run: async (_given, env) => {
     const findings = await examine(env);

@@ -38,7 +38,7 @@ export async function drain(given: Given, api: AdminApi): Promise<DrainedNode> {
   notify(
     others.length > 0
       ? `${node.server} has ${others.length} further ${others.length === 1 ? 'node that takes' : 'nodes that take'} connections.`
-      : `${node.server} has no other node that takes connections: its clients are told to use another server.`,
+      : `${node.server} has no other node that takes connections: its clients are asked to use another server.`,
   );
   if (node.is_behind && node.connections === null) {
     notify(`Its agent is ${node.version}, and may know nothing of draining: update it first.`);
@@ -84,7 +84,7 @@ async function waitUntilEmpty(
 function stateOf(node: DrainedNode | undefined): string {
   if (!node) return 'the server does not answer';
   const { live, lag, connections } = node;
-  if (!live) return 'the node is lost, and tells nothing';
+  if (!live) return 'the node is offline, and reports nothing';
   if (lag > 0) return 'the node has not heard of it yet';
   if (connections === null)
     return 'its agent does not say how many connections are open; update it';

@@ -115,12 +115,12 @@ async function rotateKeys(env: Environment, options: Rotation): Promise<Shown> {
     ? ['Hashes are made by', 'hashing', 'exitward keys rotate --hash --activate']
     : ['Proxy access tokens are signed by', 'signing', 'exitward keys rotate --activate'];
   const before = options.hash
-    ? 'A running server renews those of before within minutes, and every token holds.'
-    : 'Those of before hold until they expire.';
+    ? 'A running server renews the older ones within minutes, and every token holds.'
+    : 'The older ones hold until they expire.';
   const when = options.hash ? '' : ', and when the nodes have applied the change';
   const sentence = options.activate
     ? `${does} ${value.kid} from now on. ${before}`
-    : `Prepared the ${prepared} key ${value.kid} in ${keys_file}; it is not used yet. Copy the file to each process of this network, back it up anew${when}: ${then}`;
+    : `Prepared the ${prepared} key ${value.kid} in ${keys_file}; it is not used yet. Copy the file to each process of this network, back it up again${when}: ${then}`;
   return done(sentence, value);
 }
 

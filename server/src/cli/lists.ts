@@ -48,7 +48,7 @@ function verbs(list: 'authlist' | 'overrides', columns: Column[], filters: Choic
     {
       usage: 'note <account> <id> <text>',
       sets: { text: 'note' },
-      summary: 'say what an entry is for; nodes and /v0 are not told',
+      summary: 'say what an entry is for; nodes and /v0 do not see it',
       run: async (given, api) => {
         const body = { note: given.word('text') };
         return record(await api.patch(given.path(`${path}/<id>`), body), columns);

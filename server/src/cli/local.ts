@@ -16,7 +16,7 @@ import { withDatabase } from './storage.ts';
 
 export const serve = command({
   name: 'serve',
-  summary: 'run the server until it is told to stop (SIGTERM or SIGINT)',
+  summary: 'run the server until it is stopped (SIGTERM or SIGINT)',
   serves: true,
   reportsSettings: true,
   run: async (_given, env) => {

@@ -180,7 +180,7 @@ class PostgresDatabase implements Database {
          current_setting('full_page_writes') as full_page_writes,
          (select count(*) from pg_stat_replication) as standbys`,
     );
-    if (!facts) throw new Error('PostgreSQL tells nothing of itself');
+    if (!facts) throw new Error('PostgreSQL reports nothing about itself');
     return { engine: 'postgres', unfit, ...facts };
   }
 

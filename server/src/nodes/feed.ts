@@ -413,7 +413,7 @@ export class Feed {
       await this.#cutLost(streams);
       return true;
     } catch (error) {
-      this.#ctx.log.warn({ err: error }, 'nodes were not told how far the log is');
+      this.#ctx.log.warn({ err: error }, 'nodes were not sent the newest revision');
       return false;
     }
   }

@@ -37,7 +37,7 @@ export class Metrics {
   });
   readonly groupActions = this.#counter(
     'database_actions_total',
-    'Write actions; divided by groups it tells how many share a commit.',
+    'Write actions; divided by groups: how many share a commit.',
   );
   readonly streamLag = this.#gauge(
     'node_lag_revisions',

@@ -235,7 +235,7 @@ export class Geoip {
       const { fault } = database;
       if (await database.look(at_once)) {
         this.generation += 1;
-        this.#log.info(database.describe(), 'a geo-IP file was taken anew');
+        this.#log.info(database.describe(), 'a geo-IP file was read again');
       } else if (database.fault !== fault) {
         this.#log.error(`${database.faultSentence} The last good one stays in use.`);
       }

@@ -547,7 +547,7 @@ class SquidEngine implements Engine {
       this.#destroyed.bound();
       this.#rotate(cursor);
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'the files of counts cannot be begun anew');
+      this.#options.log.warn({ err: error }, 'the files of counts cannot be started again');
     }
   }
 
@@ -573,7 +573,7 @@ function factsOf(connection: string, { exit_ip, tls }: Listener) {
 function soundListener(listener: Listener): Listener {
   const { port, exit_ip, tls } = listener;
   if (Number.isInteger(port) && isIP(exit_ip) !== 0 && typeof tls === 'boolean') return listener;
-  throw new Error('A decider told a listener that makes no sense.');
+  throw new Error('A decider sent a listener that makes no sense.');
 }
 
 /** The lowest position; undefined if one of them is. */

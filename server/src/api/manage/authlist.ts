@@ -46,7 +46,7 @@ const Entry = Named('OperatorAuthlistEntry', {
   expiry: Timestamp('When the entry expires.'),
   proof: Proof,
   last_used_at: Type.Union([Timestamp('Epoch seconds.'), Type.Null()], {
-    description: 'When it last let a connection in, to the minute; null: no node told of any.',
+    description: 'When it last let a connection in, to the minute; null: no node reported any.',
   }),
   ...noteFields,
 });

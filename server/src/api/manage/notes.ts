@@ -6,7 +6,7 @@ import type { Noted } from '../../lists/notes.ts';
 export const Note = Text('What the entry is for.', 200, 0);
 
 export const noteFields = {
-  note: Type.String({ description: 'What the entry is for; empty when nobody said.' }),
+  note: Type.String({ description: 'What the entry is for; empty when none was given.' }),
   added_by_kind: Type.Union([Type.String(), Type.Null()], {
     description: 'Who added it: account (an API token), user or operator; null: not known.',
   }),

@@ -82,7 +82,7 @@ const Query = Strict(
 const Restored = Named('OverridesRestoreOutcome', {
   restored: Integer('Entries that are back, under their old ids.'),
   left_out: Integer(
-    'Entries that have expired since, whose server is gone, or whose hostname is overridden anew.',
+    'Entries that have expired since, whose server is gone, or whose hostname has a new entry.',
   ),
 });
 

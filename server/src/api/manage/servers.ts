@@ -211,7 +211,7 @@ export function contractServerRoutes(mount: Mount): void {
     created: OwnServer,
     errors: audience.is_operator ? [409] : [409, 429],
     statuses: {
-      403: 'The person does not have the admin flag, the contract takes no changes, or the operator leaves contracts to nobody else.',
+      403: 'The person does not have the admin flag, the contract takes no changes, or the operator alone changes contracts.',
       409: "The server does not listen on the account's port scheme.",
     },
     handle: async (request) => {

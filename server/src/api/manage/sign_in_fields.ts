@@ -11,7 +11,7 @@ export const NameText = (description: string) => Text(description, 63);
 export const GivenPassword = (description: string) => Text(description, 4 * maxPasswordLength);
 
 export const Confirmation = Named('PasswordAnew', {
-  password: GivenPassword('The password, asked anew.'),
+  password: GivenPassword('The password once more.'),
 });
 
 export const tooManyAttempts = 'Too many attempts; `Retry-After` says how long to wait.';

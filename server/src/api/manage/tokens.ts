@@ -99,7 +99,7 @@ export function tokenRoutes(mount: Mount): void {
     may,
     summary: 'Create an API token',
     ...(confirmPassword
-      ? { description: 'Asks for your password anew, but for a read-only one.' }
+      ? { description: 'Asks for your password again, except for a read-only one.' }
       : {}),
     body: confirmPassword ? ConfirmedToken : NewToken,
     created: CreatedToken,
@@ -162,7 +162,7 @@ export function tokenRoutes(mount: Mount): void {
     id: 'view_token',
     summary: 'View the text of an API token',
     description: confirmPassword
-      ? 'Asks for your password anew; the audit log keeps who looked.'
+      ? 'Asks for your password again; the audit log keeps who looked.'
       : 'The audit log keeps who looked. 409 where tokens are shown only once.',
     params: TokenPath,
     ...(confirmPassword ? { body: Confirmation } : {}),

@@ -94,7 +94,7 @@ export const userOf = (db: Reader, { account_id }: Scope, { user }: UserPath) =>
   requireUserNamed(db, account_id, user);
 
 export const noAdminLeft =
-  'Nobody active with the admin flag would be left; or the person who gives a password has none yet.';
+  'No active user with the admin flag would be left; or the person who gives a password has none yet.';
 
 /**
  * Changes a user, as far as the audience may. `isConfirmed`: the client gave the password. Errors:
@@ -199,7 +199,7 @@ export function userRoutes(mount: Mount): void {
     find: (scope, names) => userOf(ctx.db, scope, names),
     summary: 'Change a user',
     description: audience.keeps_an_admin
-      ? 'Users are never deleted, only made inactive. One active user with the admin flag must be left. Making somebody an active admin asks for your password anew.'
+      ? 'Users are never deleted, only made inactive. One active user with the admin flag must be left. Making somebody an active admin asks for your password again.'
       : 'Users are never deleted, only made inactive, which ends their sessions, invitations and sign-in links.',
     params: UserPath,
     body: confirmPassword ? ConfirmedChanges : Changes,

@@ -202,7 +202,7 @@ const Answered = Named('NodeAnswer', {
       pattern: '^[a-z][a-z0-9_]{0,63}$',
       description: 'One word: how the user was known (`authlist`, `token`), or why not.',
     }),
-    message: Text('What the client would be told.', 1000),
+    message: Text('What the client would be answered.', 1000),
     rule: Type.Optional(Text('The record or rule that decided.', 1000)),
     account: Type.Optional(Text('Name of the account that the connection belongs to.')),
     user: Type.Optional(Text('Name of its user.')),

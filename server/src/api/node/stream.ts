@@ -62,7 +62,7 @@ export function streamRoutes(app: FastifyInstance, ctx: Context, pace: Pace): vo
       };
       if (!(await feed.reaches(epoch, revision))) {
         throw conflict(
-          'The log of changes does not reach back to this revision, or tells too much since; take a new snapshot.',
+          'The log of changes does not reach back to this revision, or has too many changes since; take a new snapshot.',
           { code: 'snapshot_needed' },
         );
       }

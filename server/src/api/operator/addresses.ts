@@ -15,7 +15,7 @@ export const Proof = Type.Union(
   [OneOf(['proven', 'unproven', 'waits'], 'How the entry stands.'), Type.Null()],
   {
     description:
-      'proven: the address asked for it, or an operator says so; unproven: it holds until another account proves the address to be its own; waits: unproven, and nodes let nobody in by it yet; null: no proof is asked for (EXITWARD_AUTHLIST_PROOF).',
+      'proven: the address asked for it, or an operator says so; unproven: it holds until another account proves the address to be its own; waits: unproven, and nodes let no client in by it yet; null: no proof is asked for (EXITWARD_AUTHLIST_PROOF).',
   },
 );
 const ip = Type.String({ description: 'IP address.' });

@@ -16,7 +16,7 @@ const Finding = Strict({
   state: OneOf(['ok', 'warning', 'fault'], 'How bad it is.'),
   sentence: Type.String({ description: 'For people.' }),
   remedy: Type.Union([Type.String(), Type.Null()], {
-    description: 'The command that mends it; null when all is well.',
+    description: 'The command that fixes it; null when all is well.',
   }),
 });
 const Settings = Strict(

@@ -68,7 +68,7 @@ const History = Named('History', {
       faults_peak: seen(Integer('How many.'), 'Faults of live nodes, at most'),
       rejected: Type.Record(Type.String(), Integer('Connections.'), {
         description:
-          'Connections that were rejected, by the reason that clients were told; `other`: reasons that this server does not know.',
+          'Connections that were rejected, by the reason that clients were given; `other`: reasons that this server does not know.',
       }),
     }),
     { description: 'In order of time. Steps in which nothing was are left out.' },

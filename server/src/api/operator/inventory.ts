@@ -38,7 +38,7 @@ const Csv = Type.String({
     'One row for each exit IP, servers repeat: name,hostname,title,city,country,latitude,longitude,services,ip,port_base and optionally port_schemes; services and port_schemes separated by ";".',
 });
 const Query = Strict({
-  dry_run: Type.Optional(OneOf(['true', 'false'], 'true: only tells what would change.')),
+  dry_run: Type.Optional(OneOf(['true', 'false'], 'true: only says what would change.')),
   remove_missing: Type.Optional(
     OneOf(
       ['true', 'false'],

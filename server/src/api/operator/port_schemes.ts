@@ -70,7 +70,7 @@ export function portSchemeRoutes(app: FastifyInstance, ctx: Context): void {
   route('PATCH /admin/port_schemes/:name', {
     find,
     summary: 'Change the ports of a port scheme',
-    description: 'The nodes of its servers are told. A base stays while an account has the scheme.',
+    description: 'The nodes of its servers follow. A base stays while an account has the scheme.',
     params: SchemePath,
     body: Named('PortSchemeChanges', { bases }),
     answer: Scheme,

@@ -12,7 +12,7 @@ export const operatorTags = {
   'Operator: users': 'The users of an account.',
   'Operator: servers': 'Servers of the network and their exit IPs.',
   'Operator: manifests': 'Parts of the network as one document declares them.',
-  'Operator: geo-IP': 'Where geo-IP providers see the exit IPs, and the feed that tells them.',
+  'Operator: geo-IP': 'Where geo-IP providers see the exit IPs, and the feed that states it.',
   'Operator: contract servers': 'Which servers are on which contract.',
   'Operator: port schemes': 'Which ports lead to the exit IPs, and with which service.',
   'Operator: authlist and custom DNS': "An account's lists, and undoing a removal of all entries.",
