@@ -20,6 +20,16 @@ export const ipsec = process.env.EXITWARD_TEST_VPN_IPSEC ?? 'userspace';
 /** Whether packets go through a device, which counts them. */
 export const hasDevice = ipsec === 'userspace';
 
+/** What lets alice of the first account in. */
+export const vpnAuthority = {
+  by: 'vpn',
+  account: 1,
+  user: 1,
+  token_version: 1,
+  expiry: null,
+  generation: 0,
+} as const;
+
 export const vpnServer = (change: Partial<ServerValue> = {}): NodeRecord => ({
   kind: 'server',
   value: {

@@ -22,6 +22,7 @@ import {
 import { FakeKernel } from './fake_kernel.ts';
 import { createSigningKey } from './histories.ts';
 import { contractRecord, userRecord } from './node_records.ts';
+import { vpnAuthority } from './vpn_scene.ts';
 
 /** Bytes of one session. */
 interface Bytes {
@@ -487,17 +488,9 @@ test('an order ends the tunnels that it names by account, service, address and e
 
 test('an address of PPP that is given out again is free once its bytes are reported, though no look saw the tunnel before', async () => {
   const sessions = new VpnSessions(usual());
-  const authority = {
-    by: 'vpn',
-    account: 1,
-    user: 1,
-    token_version: 1,
-    expiry: null,
-    generation: 0,
-  } as const;
   const [given = ''] = ppp;
   const login = () =>
-    sessions.open({ verdict: 'allow', authority, exit_ip: exitIp } as Allowed, given);
+    sessions.open({ verdict: 'allow', authority: vpnAuthority, exit_ip: exitIp } as Allowed, given);
   const first = (await login()) as VpnSession;
   sessions.noteTunnels(new Map());
   let { finished, cursor } = await sessions.poll([]);

@@ -10,6 +10,7 @@ import { VpnSessions } from '../src/vpn/sessions.ts';
 import type { ViciMessage } from '../src/vpn/vici.ts';
 import { FakeKernel } from './fake_kernel.ts';
 import { contractRecord, userRecord } from './node_records.ts';
+import { vpnAuthority } from './vpn_scene.ts';
 
 /** A charon with these lists, one for each reading. */
 function servingOf(...lists: string[][]) {
@@ -66,17 +67,12 @@ test('sessions of L2TP and of IKE, over IPv4 and IPv6, are groups by their clien
     policy: () => policy,
     clock: { now: () => now, steady: () => now, sleep: async () => {} },
   });
-  const authority = {
-    by: 'vpn',
-    account: 1,
-    user: 1,
-    token_version: 1,
-    expiry: null,
-    generation: 0,
-  } as const;
   const open = async (exit_ip: string, given?: string) => {
     const names = { contract: 'contract1', user: 'alice', dial: undefined, override: undefined };
-    const session = await sessions.open({ verdict: 'allow', authority, ...names, exit_ip }, given);
+    const session = await sessions.open(
+      { verdict: 'allow', authority: vpnAuthority, ...names, exit_ip },
+      given,
+    );
     if (typeof session === 'string') throw new Error(session);
     return session.address;
   };
