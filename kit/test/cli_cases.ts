@@ -187,7 +187,16 @@ export const misunderstood: Array<[what: string, args: string[], says: string]> 
     "required option '--plan <plan>' not specified",
   ],
   ['an argument that is missing', ['account', 'show'], "missing required argument 'account'"],
-  ['one argument too many, which may be a secret', ['status', 'ewa_secret'], 'too many arguments'],
+  [
+    'one argument too many, which may be a secret',
+    ['status', 'ewa_secret'],
+    'too many arguments; expected none',
+  ],
+  [
+    'one argument too many for a command that has one',
+    ['account', 'show', 'acme', 'ewa_secret'],
+    'too many arguments; expected <account>',
+  ],
   [
     'a value of an option that cannot be read',
     ['audit', '--limit', 'x'],

@@ -1,18 +1,15 @@
 // The text of --help, from the table of commands.
 import { type Command, type Noun, optionsOf, type Program } from './command.ts';
-import type { Option } from './options.ts';
+import { type Option, usageOfArguments } from './options.ts';
 import { spanUnits, timeUnits } from './values.ts';
 import { terminalWidth, wrapped } from './wrapped.ts';
 
 /** How a command is called: `exw authlist add [options] [ip]`. */
 export function usageOf<Session>(
   { name: program }: Pick<Program<Session>, 'name'>,
-  { name, arguments: commandArguments = {}, verbatim }: Command<Session>,
+  { name, arguments: commandArguments, verbatim }: Command<Session>,
 ): string {
-  const words = Object.entries(commandArguments).map(([word, { optional, many }]) => {
-    const text = `${word}${many ? '...' : ''}`;
-    return optional ? `[${text}]` : `<${text}>`;
-  });
+  const words = usageOfArguments(commandArguments);
   return [program, name, '[options]', ...(verbatim ? ['--'] : []), ...words].join(' ');
 }
 

@@ -20,6 +20,14 @@ export interface Argument {
   choices?: readonly string[];
 }
 
+/** As usage shows them: `<account> [name...]`. */
+export function usageOfArguments(given: Record<string, Argument> = {}): string[] {
+  return Object.entries(given).map(([name, { optional, many }]) => {
+    const text = `${name}${many ? '...' : ''}`;
+    return optional ? `[${text}]` : `<${text}>`;
+  });
+}
+
 export interface Option {
   summary: string;
   /** The records that its value names; a shell completes it from them. */

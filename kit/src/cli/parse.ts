@@ -4,15 +4,16 @@ import { quoted } from '../quoted.ts';
 import { similar } from '../similar.ts';
 import type { Command, Given } from './command.ts';
 import { UsageFault } from './failures.ts';
-import type {
-  Argument,
-  helpOption,
-  jsonOption,
-  Option,
-  Options,
-  OptionValues,
-  ofLists,
-  unasked,
+import {
+  type Argument,
+  type helpOption,
+  type jsonOption,
+  type Option,
+  type Options,
+  type OptionValues,
+  type ofLists,
+  type unasked,
+  usageOfArguments,
 } from './options.ts';
 
 export interface Parsed {
@@ -150,7 +151,10 @@ function readArguments(command: Words, words: readonly string[]): Record<string,
     read[name] = argument.many ? values : values[0];
   }
   // They are not shown: one may be a token.
-  if (remaining.length > 0) throw new UsageFault('too many arguments');
+  if (remaining.length > 0) {
+    const expected = usageOfArguments(command.arguments).join(' ') || 'none';
+    throw new UsageFault(`too many arguments; expected ${expected}`);
+  }
   return read as Record<string, never>;
 }
 
