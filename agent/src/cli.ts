@@ -44,7 +44,7 @@ const join = command({
       value: '<name>',
       read: String,
     },
-    again: { summary: 'take another identity in place of the one that is there' },
+    again: { summary: 'replace the identity that is there' },
   },
   run: async ({ arguments: { url, code }, options: { name, again } }, env) => {
     const config = readConfig(env);

@@ -158,7 +158,7 @@ export interface AccountUserChanges {
     /** May administer the account. */
     admin?: boolean;
   };
-  /** Limits; those left out stay as they are. A null ends one; null in place of all ends them all. */
+  /** Limits; those left out stay as they are. A null ends one; null instead of an object ends them all. */
   limits?: UserLimitChanges | null;
 }
 
@@ -178,7 +178,7 @@ export interface AccountUsersChanges {
       /** May administer the account. */
       admin?: boolean;
     };
-    /** Limits; those left out stay as they are. A null ends one; null in place of all ends them all. */
+    /** Limits; those left out stay as they are. A null ends one; null instead of an object ends them all. */
     limits?: UserLimitChanges | null;
   }[];
 }
@@ -592,7 +592,7 @@ export interface ConsoleUserChanges {
     /** May administer the account. */
     admin?: boolean;
   };
-  /** Limits; those left out stay as they are. A null ends one; null in place of all ends them all. */
+  /** Limits; those left out stay as they are. A null ends one; null instead of an object ends them all. */
   limits?: UserLimitChanges | null;
   /** Your password: needed to make somebody an active admin. */
   password?: string;
@@ -614,7 +614,7 @@ export interface ConsoleUsersChanges {
       /** May administer the account. */
       admin?: boolean;
     };
-    /** Limits; those left out stay as they are. A null ends one; null in place of all ends them all. */
+    /** Limits; those left out stay as they are. A null ends one; null instead of an object ends them all. */
     limits?: UserLimitChanges | null;
   }[];
   /** Your password: needed to make somebody an active admin. */
@@ -1227,7 +1227,7 @@ export interface ManifestSettings {
         /** May administer the account. */
         admin?: boolean;
       };
-      /** Limits; those left out stay as they are. A null ends one; null in place of all ends them all. */
+      /** Limits; those left out stay as they are. A null ends one; null instead of an object ends them all. */
       limits?: UserLimitChanges | null;
       /** Whether the user is enabled; a new user is by default. */
       active?: boolean;
@@ -1450,7 +1450,7 @@ export interface NewAccountUser {
     /** May administer the account. */
     admin?: boolean;
   };
-  /** Limits; those left out stay as they are. A null ends one; null in place of all ends them all. */
+  /** Limits; those left out stay as they are. A null ends one; null instead of an object ends them all. */
   limits?: UserLimitChanges | null;
 }
 
@@ -1983,7 +1983,7 @@ export interface PortSchemeChanges {
 }
 
 export interface RecoveryCodes {
-  /** Each signs in once in place of a code of the app; shown only here. */
+  /** Each signs in once, instead of a code of the app; shown only here. */
   recovery_codes: string[];
 }
 

@@ -60,7 +60,7 @@ async function judge(server: string, where: string, subject: Subject): Promise<O
   }
   if (wrong.what === 'addresses') {
     return warning(
-      `The name server ${server} answers ${listed(wrong.addresses)} for a name that does not exist: clients are led elsewhere in place of an error.`,
+      `The name server ${server} answers ${listed(wrong.addresses)} for a name that does not exist: clients are led elsewhere instead of getting an error.`,
       `another one in ${where}, such as 9.9.9.9`,
     );
   }

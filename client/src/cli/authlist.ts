@@ -164,7 +164,7 @@ const columnsToAdd: Column[] = columns.filter((column) =>
 );
 
 const users = (entries: ReadonlyArray<{ user: string }>) =>
-  [...new Set(entries.map(({ user }) => user))].join(', ') || 'nobody';
+  [...new Set(entries.map(({ user }) => user))].join(', ') || 'no user';
 
 /** The lines that are not listed yet, and those with unknown users. */
 async function compare(

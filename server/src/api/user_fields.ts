@@ -55,7 +55,7 @@ export const Limits = Named(
 );
 export const LimitChanges = orNull(
   Named('UserLimitChanges', Type.Partial(Type.Object(limitFields)).properties),
-  'Limits; those left out stay as they are. A null ends one; null in place of all ends them all.',
+  'Limits; those left out stay as they are. A null ends one; null instead of an object ends them all.',
 );
 
 export const DisplayName = Text('Descriptive name.', 128);

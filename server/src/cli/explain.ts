@@ -69,7 +69,7 @@ export const explainVerb: Verb = {
     ['--host <host>', 'hostname or address that it asks for', 'host'],
     [
       '--service <service>',
-      'a login to vpn-ikev2, vpn-ikev1 or vpn-l2tp in place of a connection: with --user',
+      'a login to vpn-ikev2, vpn-ikev1 or vpn-l2tp instead of a connection: with --user',
       'service',
     ],
     [

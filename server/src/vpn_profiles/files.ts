@@ -171,7 +171,7 @@ Add-VpnConnection -Name ${ps(profile.server)} -EncryptionLevel Required -Remembe
 Set-VpnConnectionIPsecConfiguration -ConnectionName ${ps(profile.server)} ${algorithms} -Force
 `;
   });
-  return `# Adds VPN connections, in place of those of the same name. Windows asks for the password when each connects first; the user name is:
+  return `# Adds VPN connections; each replaces one of the same name. Windows asks for the password when each connects first; the user name is:
 #   ${login.replace(/\s+/g, ' ')}
 ${connections.join('')}`;
 }

@@ -44,7 +44,7 @@ const PendingFactor = Named('PendingSecondFactor', {
 const FirstCode = Named('SecondFactorCode', { code: FactorCode('Six digits of the app.') });
 const RecoveryCodes = Named('RecoveryCodes', {
   recovery_codes: Type.Array(Type.String(), {
-    description: 'Each signs in once in place of a code of the app; shown only here.',
+    description: 'Each signs in once, instead of a code of the app; shown only here.',
   }),
 });
 
