@@ -115,9 +115,7 @@ test('status and doctor say that the address cannot be determined where the toke
   expect((await other.json('status')).address).toEqual({
     ...{ ip: null, entry: null, message: expect.stringMatching(/is read-only/) },
   });
-  expect((await other.run('doctor')).stdout).toMatch(
-    /\nwarning\taddress\tWhether .* is unknown/,
-  );
+  expect((await other.run('doctor')).stdout).toMatch(/\nwarning\taddress\tWhether .* is unknown/);
   other.clean();
 });
 

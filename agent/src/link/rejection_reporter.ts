@@ -52,7 +52,10 @@ export class RejectionReporter {
       this.#reported = text;
     } catch (error) {
       // Older control planes respond with 404.
-      log.debug({ err: error }, 'rejected connections cannot be reported now; they will be reported again');
+      log.debug(
+        { err: error },
+        'rejected connections cannot be reported now; they will be reported again',
+      );
     }
   }
 }

@@ -114,9 +114,7 @@ export async function writeReceived(
   }
   if (!position || !end) throw new BadSnapshot('the snapshot breaks off before its last line');
   if (end.records !== records) {
-    throw new BadSnapshot(
-      `the snapshot has ${records} records; its last line says ${end.records}`,
-    );
+    throw new BadSnapshot(`the snapshot has ${records} records; its last line says ${end.records}`);
   }
   return position;
 }

@@ -220,7 +220,7 @@ nmcli connection add type vpn con-name ${sh(server)} connection.uuid ${uuid} vpn
     ...(servers.every(hasIkev2) ? [] : ['network-manager-l2tp']),
   ];
   return `#!/bin/sh
-# Adds VPN connections, in place of those that it added before; NetworkManager asks for the password. It needs ${kinds.join(' and ')}.
+# Adds VPN connections and replaces those that it added before; NetworkManager asks for the password. It needs ${kinds.join(' and ')}.
 set -e
 ${connections.join('')}`;
 }

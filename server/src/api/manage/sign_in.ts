@@ -34,7 +34,9 @@ export function userSignInRoutes({ ctx, audience, routesOf, write }: Mount): voi
     id: 'invite_user',
     summary: 'Invite a user to set a password; the invitation before it ends',
     // The code lets its holder sign in as the user, perhaps an admin.
-    ...(confirmPassword ? { description: 'Asks for your password again.', body: Confirmation } : {}),
+    ...(confirmPassword
+      ? { description: 'Asks for your password again.', body: Confirmation }
+      : {}),
     created: OneTimeCodeRecord,
     errors: [409],
     statuses:

@@ -40,7 +40,8 @@ const OneServer = Named('ServerDetail', {
   ...listedFields,
   contracts: Integer('How many contracts it is on.'),
   certificate_expiry: Type.Union([Timestamp('By what the nodes say.'), Type.Null()], {
-    description: 'When the first certificate of a node with a VPN ends; null: no node reported one.',
+    description:
+      'When the first certificate of a node with a VPN ends; null: no node reported one.',
   }),
   exit_ips: Type.Array(
     Strict({
