@@ -20,7 +20,7 @@ export const ipsec = process.env.EXITWARD_TEST_VPN_IPSEC ?? 'userspace';
 /** Whether packets go through a device, which counts them. */
 export const hasDevice = ipsec === 'userspace';
 
-/** What lets alice of the first account in. */
+/** Lets alice of the first account in. */
 export const vpnAuthority = {
   by: 'vpn',
   account: 1,

@@ -30,6 +30,7 @@ export class TestNode {
   revision = 0;
   readonly events: StreamEvent[] = [];
   #stream: AbortController | undefined;
+  #headers: Record<string, string> = {};
   /** Set when the server ended the stream. */
   ended = false;
 
@@ -100,6 +101,7 @@ export class TestNode {
   async follow(headers: Record<string, string> = {}): Promise<void> {
     const controller = new AbortController();
     this.#stream = controller;
+    this.#headers = headers;
     this.ended = false;
     const response = await fetch(`${this.url}/node/changes`, {
       headers: {
@@ -111,9 +113,10 @@ export class TestNode {
     });
     if (response.status !== 200)
       throw new Error(`follow: ${response.status} ${await response.text()}`);
-    void this.#read(response).catch(() => {
-      this.ended = true;
-    });
+    const ended = () => {
+      if (this.#stream === controller) this.ended = true;
+    };
+    void this.#read(response).then(ended, ended);
   }
 
   async #read(response: Response): Promise<void> {
@@ -125,7 +128,6 @@ export class TestNode {
         text = text.slice(end + 2);
       }
     }
-    this.ended = true;
   }
 
   #take(block: string): void {
@@ -151,7 +153,7 @@ export class TestNode {
     const otherwise = () => `not heard in time; heard ${JSON.stringify(this.events)}`;
     const look = async () => {
       if (met(this)) return true;
-      if (this.ended && !this.#stream?.signal.aborted) await this.follow();
+      if (this.ended && !this.#stream?.signal.aborted) await this.follow(this.#headers);
       return met(this);
     };
     await until(look, 90, otherwise);
