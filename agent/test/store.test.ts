@@ -153,14 +153,14 @@ test.each<[string, string, string]>([
   ['no last line', joined(...lines.slice(0, -1)), 'breaks off before its last line'],
   ['half of the last line', whole.slice(0, -5), 'is not a JSON object'],
   [
-    'a record less than it tells',
+    'a record less than it says',
     joined(...lines.toSpliced(5, 1)),
     `has ${usual.length - 1} records`,
   ],
   [
-    'a record more than it tells',
+    'a record more than it says',
     joined(...lines.toSpliced(5, 0, lines[5] as string)),
-    'its last line tells',
+    'its last line says',
   ],
   ['a damaged line', joined(...lines.toSpliced(5, 1, '{"kind":"user"')), 'line 6 of the snapshot'],
   ['a line that is no record', joined(...lines.toSpliced(5, 1, 'null')), 'line 6 of the snapshot'],
