@@ -235,6 +235,42 @@ describe('a disk that takes its time', () => {
   });
 });
 
+describe('writers that never rest', () => {
+  /** They write until `isOver`, which is asked after each change. */
+  function keepWriting(db: Database, isOver: () => boolean): Promise<unknown> {
+    let marks = 0;
+    const text = 'x'.repeat(2000);
+    const writers = Array.from({ length: 8 }, async () => {
+      do await mark(db, `${++marks} ${text}`);
+      while (!isOver());
+    });
+    return Promise.all(writers);
+  }
+
+  test('leave the write lock to those of another process', async () => {
+    const { disk, db } = await fresh();
+    const there = await new Disk(disk.file).open();
+    let isOver = false;
+    const written = keepWriting(db, () => isOver);
+    for (let at = 0; at < 5; at += 1) await mark(there, `theirs ${at}`);
+    isOver = true;
+    await written;
+  });
+
+  test('leave it to the thread that folds the log', async () => {
+    const { disk, db } = await fresh();
+    let maxBytes = 0;
+    const began = performance.now();
+    await keepWriting(db, () => {
+      const { size } = statSync(`${disk.file}-wal`);
+      maxBytes = Math.max(maxBytes, size);
+      return size < maxBytes / 2 || performance.now() - began > 60_000;
+    });
+    expect(maxBytes).toBeGreaterThan(4_000_000);
+    expect(maxBytes).toBeLessThan(40_000_000);
+  });
+});
+
 describe('a disk that fails', () => {
   test('a failed flush is a 503; reads stay with what is on the disk until the whole log was written again', async () => {
     const { disk, db } = await fresh();

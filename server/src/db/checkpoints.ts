@@ -29,6 +29,8 @@ export class Checkpoints {
   #isBusy = false;
   #hasFailed = false;
   #next = { bytes: dueBytes, at: 0 };
+  /** Called when the thread has done what it was to do. */
+  #answered = () => {};
 
   constructor(file: string, wal: Wal, steady: () => number) {
     this.#file = file;
@@ -39,6 +41,13 @@ export class Checkpoints {
   /** The disk failed meanwhile: the log grows until a restart, which folds all of it again. */
   get hasFailed(): boolean {
     return this.#hasFailed;
+  }
+
+  /** Resolves when the thread is done: until then it may hold the write lock. */
+  answered(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#answered = resolve;
+    });
   }
 
   /** Call it after a commit: folds the log when it is long. Never throws. */
@@ -78,6 +87,7 @@ export class Checkpoints {
       this.#hasFailed = outcome === 'failed';
       this.#isBusy = this.#hasFailed;
       if (outcome === 'folded') this.#next.bytes = dueBytes;
+      this.#answered();
     });
     // Not started for lack of memory or files: the log grows until the next attempt.
     worker.on('error', () => {});

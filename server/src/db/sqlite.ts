@@ -56,15 +56,16 @@ class SqliteDatabase implements Database {
     this.#connection = new Connection(file, 'write');
     this.#wal = new Wal(file, options.sync);
     this.#reads = new DurableReads(new Connection(file, 'read'), this.#connection, this.#wal);
+    this.#checkpoints = new Checkpoints(file, this.#wal, () => options.clock.steady());
     const isLost = () => this.isLost();
     this.#writer = new SqliteWriter(
       this.#connection,
       this.#reads,
       this.#wal,
+      this.#checkpoints,
       options.clock,
       isLost,
     );
-    this.#checkpoints = new Checkpoints(file, this.#wal, () => options.clock.steady());
     this.#groups = new GroupWriter(this.#writer, options, () => {
       this.#listeners.notify();
       this.#checkpoints.look();

@@ -2,6 +2,7 @@
 // parallel with the event loop.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
+import type { Checkpoints } from './checkpoints.ts';
 import type { Row, Value } from './database.ts';
 import type { DurableReads } from './durable_reads.ts';
 import { isStorageFault, lostFile, markStorageFault } from './faults.ts';
@@ -9,7 +10,10 @@ import type { WriteConnection } from './group.ts';
 import { busySeconds, type Connection, isBusy, isFull } from './sqlite_connection.ts';
 import type { Wal } from './wal.ts';
 
-/** How often the lock is tried while it is held; SQLite's own waiting would block all reads. */
+/**
+ * How often the lock is tried while another process holds it, or our own thread, which says when it
+ * is done; SQLite's own waiting would block all reads.
+ */
 const busyRetryMs = 20;
 
 export class SqliteWriter implements WriteConnection {
@@ -17,6 +21,7 @@ export class SqliteWriter implements WriteConnection {
   readonly #connection: Connection;
   readonly #reads: DurableReads;
   readonly #wal: Wal;
+  readonly #checkpoints: Checkpoints;
   readonly #clock: Clock;
   readonly #isLost: () => boolean;
   /** Why the running transaction cannot commit any more. */
@@ -31,12 +36,14 @@ export class SqliteWriter implements WriteConnection {
     connection: Connection,
     reads: DurableReads,
     wal: Wal,
+    checkpoints: Checkpoints,
     clock: Clock,
     isLost: () => boolean,
   ) {
     this.#connection = connection;
     this.#reads = reads;
     this.#wal = wal;
+    this.#checkpoints = checkpoints;
     this.#clock = clock;
     this.#isLost = isLost;
   }
@@ -66,7 +73,7 @@ export class SqliteWriter implements WriteConnection {
       } catch (error) {
         if (!isBusy(error) || this.#clock.steady() >= until) throw error;
       }
-      await sleep(busyRetryMs);
+      await Promise.race([sleep(busyRetryMs), this.#checkpoints.answered()]);
     }
     if (this.#wal.isUnsure) await this.#rewrite();
     this.#changesBefore = this.#changes();
