@@ -1,10 +1,9 @@
 // Orders to end connections: each is taken at most once by this node, within the moments for which
 // the control plane gives it out, and ends the connections that are open then.
-import type { Logger } from 'pino';
 import type { EndOrder } from '../../../kit/src/node_interface.ts';
-import type { Clock } from '../clock.ts';
 import type { ControlError } from '../control_error.ts';
 import type { Engine } from '../engine.ts';
+import type { ReportParts } from '../reporting.ts';
 
 /** The part of the control plane that is needed. A rejection is a ControlError. */
 export interface OrderReports {
@@ -13,12 +12,7 @@ export interface OrderReports {
   reportEnded(order: number, ended: number): Promise<void>;
 }
 
-export interface EndOrdersOptions {
-  engine: Pick<Engine, 'end'>;
-  control: OrderReports;
-  clock: Clock;
-  log: Logger;
-}
+type Parts = ReportParts<Pick<Engine, 'end'>, OrderReports>;
 
 /**
  * An order is not carried out later than this after this node began to take it: a machine that
@@ -36,14 +30,14 @@ interface Waiting {
 }
 
 export class EndOrders {
-  readonly #options: EndOrdersOptions;
+  readonly #parts: Parts;
   /** By the account whose connections end; undefined: those of all. The next turn comes first. */
   readonly #queues = new Map<number | undefined, Waiting[]>();
   #count = 0;
   #isRunning = false;
 
-  constructor(options: EndOrdersOptions) {
-    this.#options = options;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   /** Carries an order out when it is the turn of its account. Never rejects. */
@@ -75,7 +69,7 @@ export class EndOrders {
         await this.#carryOut(next.id, next.order);
       } catch (error) {
         const { id } = next;
-        this.#options.log.warn({ err: error, order: id }, 'an order to end connections failed');
+        this.#parts.log.warn({ err: error, order: id }, 'an order to end connections failed');
       }
       this.#count -= 1;
       next.onOver();
@@ -95,7 +89,7 @@ export class EndOrders {
   }
 
   async #carryOut(id: number, order: EndOrder): Promise<void> {
-    const { engine, control, clock, log } = this.#options;
+    const { engine, control, clock, log } = this.#parts;
     const start = clock.steady();
     try {
       // An agent that ended its connections and died may get the order again: it is refused here.

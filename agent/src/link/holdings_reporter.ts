@@ -1,10 +1,9 @@
 // Reports the connections and addresses of users with limits, and passes on what those users hold
 // on other nodes, so that a limit holds across the network.
-import type { Logger } from 'pino';
 import type { HoldingsReport, UserKey } from '../../../kit/src/node_interface.ts';
-import type { Clock } from '../clock.ts';
 import type { ControlError } from '../control_error.ts';
 import type { Engine } from '../engine.ts';
+import type { ReportParts } from '../reporting.ts';
 import { type Elsewhere, type Holding, keyOf, leaseSeconds } from '../user_counts.ts';
 
 /** The part of the control plane that is needed. A rejection is a ControlError. */
@@ -13,12 +12,7 @@ export interface HoldingReports {
   reportHoldings(report: HoldingsReport): Promise<Elsewhere[]>;
 }
 
-export interface HoldingsReporterOptions {
-  engine: Pick<Engine, 'held' | 'share'>;
-  control: HoldingReports;
-  clock: Clock;
-  log: Logger;
-}
+type Parts = ReportParts<Pick<Engine, 'held' | 'share'>, HoldingReports>;
 
 const everySeconds = 1;
 /** Users who also hold something elsewhere, or did something new, are asked about again then. */
@@ -33,7 +27,7 @@ const retrySeconds = { longest: 8, unknown: 60 };
 const maxOfReport = { users: 2000, networks: 6000 };
 
 export class HoldingsReporter {
-  readonly #options: HoldingsReporterOptions;
+  readonly #parts: Parts;
   #reported = new Map<string, Reported>();
   /** A report of everything that is due: `after` this user it goes on, if that has begun. */
   #whole: Pick<HoldingsReport, 'after'> | undefined = {};
@@ -44,15 +38,15 @@ export class HoldingsReporter {
   #retry_at = Number.NEGATIVE_INFINITY;
   #failures = 0;
 
-  constructor(options: HoldingsReporterOptions) {
-    this.#options = options;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const keep = async (work: () => unknown) => {
       while (!signal.aborted) {
         await work();
-        await this.#options.clock.sleep(everySeconds, signal);
+        await this.#parts.clock.sleep(everySeconds, signal);
       }
     };
     // A lease ends, and parts of this node hear of each other, while a report waits for its answer.
@@ -61,7 +55,7 @@ export class HoldingsReporter {
 
   /** Reports what has changed, if anything, and passes on what is known of other nodes. */
   async look(): Promise<void> {
-    const { engine, clock } = this.#options;
+    const { engine, clock } = this.#parts;
     const held = new Map(engine.held().map((holding) => [keyOf(holding), holding]));
     const now = clock.steady();
     if (now >= this.#retry_at) await this.#report(held, now);
@@ -88,7 +82,7 @@ export class HoldingsReporter {
   }
 
   #share(): void {
-    const { engine, clock } = this.#options;
+    const { engine, clock } = this.#parts;
     if (clock.steady() - this.#answered_at > leaseSeconds) this.#elsewhere.clear();
     engine.share(Array.from(this.#elsewhere.values(), ({ heard_at: _, ...entry }) => entry));
   }
@@ -137,7 +131,7 @@ export class HoldingsReporter {
   }
 
   async #send(range: Omit<HoldingsReport, 'users'>, due: Due[], now: number): Promise<void> {
-    const { control, clock, log } = this.#options;
+    const { control, clock, log } = this.#parts;
     const { whole, after, through } = range;
     if (whole) this.#whole = through && { after: through };
     try {

@@ -1,47 +1,41 @@
 // Reports which connections were refused lately, every ten seconds while there are any: for people
 // who ask why, from memory alone.
 import { randomUUID } from 'node:crypto';
-import type { Logger } from 'pino';
 import type { RefusalReport } from '../../../kit/src/node_interface.ts';
-import { type Clock, every } from '../clock.ts';
+import { every } from '../clock.ts';
 import { type Refusal, Refusals } from '../policy/refusals.ts';
-import { isRefusedForGood } from '../send_waiting.ts';
+import { isRefusedForGood, type ReportParts } from '../reporting.ts';
 
 /** The part of the control plane that is needed. A rejection is a ControlError. */
 export interface RefusalReports {
   reportRefusals(report: RefusalReport): Promise<void>;
 }
 
-export interface RefusalReporterOptions {
-  engine: { takeRefusals(): Refusal[] };
-  control: RefusalReports;
-  clock: Clock;
-  log: Logger;
-}
+type Parts = ReportParts<{ takeRefusals(): Refusal[] }, RefusalReports>;
 
 const reportSeconds = 10;
 /** The control plane accepts no more at once. */
 const maxRowsOfReport = 500;
 
 export class RefusalReporter {
-  readonly #options: RefusalReporterOptions;
+  readonly #parts: Parts;
   readonly #waiting = new Refusals();
   readonly #boot = randomUUID();
   #seq = 0;
   /** The report that no response came to: it is repeated as it was, so that it counts once. */
   #unanswered: RefusalReport | undefined;
 
-  constructor(options: RefusalReporterOptions) {
-    this.#options = options;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   run(signal: AbortSignal): Promise<void> {
-    return every(this.#options.clock, reportSeconds, signal, () => this.report());
+    return every(this.#parts.clock, reportSeconds, signal, () => this.report());
   }
 
   /** Reports all. A failed report is repeated, unless it will never be accepted. */
   async report(): Promise<void> {
-    const { engine, control, log } = this.#options;
+    const { engine, control, log } = this.#parts;
     this.#waiting.add(engine.takeRefusals());
     try {
       for (let report = this.#next(); report; report = this.#next()) {

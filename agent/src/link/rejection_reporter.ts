@@ -1,10 +1,10 @@
 // Reports each minute how many connections were denied since the agent started, by reason. The
 // figures are for charts, not for bills.
 import { randomUUID } from 'node:crypto';
-import type { Logger } from 'pino';
-import { type Clock, every } from '../clock.ts';
+import { every } from '../clock.ts';
 import type { DecisionCounts } from '../policy/decision_tally.ts';
 import { allReasons, type Reason } from '../policy/denials.ts';
+import type { ReportParts } from '../reporting.ts';
 
 /** Denied connections by reason; reasons without any are left out. */
 export type Rejections = Partial<Record<Reason, number>>;
@@ -15,33 +15,28 @@ export interface RejectionReports {
   reportRejections(boot: string, reasons: Rejections): Promise<void>;
 }
 
-export interface RejectionReporterOptions {
-  /** Its decisions since the agent started. */
-  engine: { counts(): { decisions: DecisionCounts } };
-  control: RejectionReports;
-  clock: Clock;
-  log: Logger;
-}
+/** Its decisions since the agent started. */
+type Parts = ReportParts<{ counts(): { decisions: DecisionCounts } }, RejectionReports>;
 
 const reportSeconds = 60;
 
 export class RejectionReporter {
-  readonly #options: RejectionReporterOptions;
+  readonly #parts: Parts;
   readonly #boot = randomUUID();
   /** As JSON. */
   #reported = JSON.stringify({});
 
-  constructor(options: RejectionReporterOptions) {
-    this.#options = options;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   run(signal: AbortSignal): Promise<void> {
-    return every(this.#options.clock, reportSeconds, signal, () => this.report());
+    return every(this.#parts.clock, reportSeconds, signal, () => this.report());
   }
 
   /** Reports the counts if they have changed. Never fails: the next report contains them too. */
   async report(): Promise<void> {
-    const { engine, control, log } = this.#options;
+    const { engine, control, log } = this.#parts;
     const { outcomes } = engine.counts().decisions;
     const reasons: Rejections = {};
     for (const reason of allReasons) if (outcomes[reason]) reasons[reason] = outcomes[reason];

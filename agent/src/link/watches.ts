@@ -1,12 +1,11 @@
 // Watches: while somebody looks at the open connections, the control plane asks for them, and the
 // node repeats its answer every few seconds. A watch that is not renewed ends by itself.
-import type { Logger } from 'pino';
 import type { ConnectionFilter, LargestGroups } from '../../../kit/src/node_interface.ts';
-import type { Clock } from '../clock.ts';
 import { groupConnections, largestGroups } from '../connection_groups.ts';
 import type { ControlError } from '../control_error.ts';
 import type { Engine } from '../engine.ts';
 import type { NodeRecord } from '../policy/records.ts';
+import type { ReportParts } from '../reporting.ts';
 
 /** The part of the control plane that is needed. A rejection is a ControlError. */
 export interface ConnectionReports {
@@ -14,12 +13,7 @@ export interface ConnectionReports {
   reportConnections(watch: number, largest: LargestGroups): Promise<void>;
 }
 
-export interface WatchesOptions {
-  engine: Pick<Engine, 'connections'>;
-  control: ConnectionReports;
-  clock: Clock;
-  log: Logger;
-}
+type Parts = ReportParts<Pick<Engine, 'connections'>, ConnectionReports>;
 
 interface Watch {
   filter: ConnectionFilter;
@@ -39,12 +33,12 @@ const longestLeaseSeconds = 60;
 const maxWatches = 256;
 
 export class Watches {
-  readonly #options: WatchesOptions;
+  readonly #parts: Parts;
   readonly #watches = new Map<number, Watch>();
   #wake = new AbortController();
 
-  constructor(options: WatchesOptions) {
-    this.#options = options;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   get size(): number {
@@ -58,7 +52,7 @@ export class Watches {
     this.#watches.delete(id);
     if (!value) return;
     const { lease_seconds, ...filter } = value;
-    const now = this.#options.clock.steady();
+    const now = this.#parts.clock.steady();
     const until = now + Math.min(lease_seconds, longestLeaseSeconds);
     this.#watches.set(id, { filter, due: now, until });
     const [oldest] = this.#watches.keys();
@@ -68,7 +62,7 @@ export class Watches {
 
   /** Answers watches until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
+    const { clock } = this.#parts;
     while (!signal.aborted) {
       this.#wake = new AbortController();
       const due = Math.min(...Array.from(this.#watches.values(), (watch) => watch.due));
@@ -81,7 +75,7 @@ export class Watches {
 
   /** Returns whether any was due. */
   async #answerDue(): Promise<boolean> {
-    const { engine, clock } = this.#options;
+    const { engine, clock } = this.#parts;
     const now = clock.steady();
     for (const [id, { until }] of this.#watches) if (until <= now) this.#watches.delete(id);
     const due = Array.from(this.#watches).filter(([, watch]) => watch.due <= now + pauseSeconds);
@@ -95,7 +89,7 @@ export class Watches {
   }
 
   async #answer(id: number, largest: LargestGroups): Promise<void> {
-    const { control, log } = this.#options;
+    const { control, log } = this.#parts;
     try {
       await control.reportConnections(id, largest);
     } catch (error) {

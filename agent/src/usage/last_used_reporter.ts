@@ -1,48 +1,42 @@
 // Reports each minute which authlist entries let connections in. It is a hint for people, not for
 // bills, and only in memory.
-import type { Logger } from 'pino';
-import { type Clock, every } from '../clock.ts';
+import { every } from '../clock.ts';
 import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
-import { sendWaiting } from '../send_waiting.ts';
+import { type ReportParts, sendWaiting } from '../reporting.ts';
 
 /** The part of the control plane that is needed. A rejection is a ControlError. */
 export interface LastUsedReports {
   reportLastUsed(list: LastUsed[]): Promise<void>;
 }
 
-export interface LastUsedReporterOptions {
-  engine: { takeLastUsed(): Promise<LastUsed[]> };
-  control: LastUsedReports;
-  clock: Clock;
-  log: Logger;
-}
+type Parts = ReportParts<{ takeLastUsed(): Promise<LastUsed[]> }, LastUsedReports>;
 
 const reportSeconds = 60;
 /** The control plane accepts no more at once. */
 const mostOfReport = 5000;
 
 export class LastUsedReporter {
-  readonly #options: LastUsedReporterOptions;
+  readonly #parts: Parts;
   readonly #waiting = new LastUsedTimes();
 
-  constructor(options: LastUsedReporterOptions) {
-    this.#options = options;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   run(signal: AbortSignal): Promise<void> {
-    return every(this.#options.clock, reportSeconds, signal, async () => {
+    return every(this.#parts.clock, reportSeconds, signal, async () => {
       await this.collect();
       await this.send();
     });
   }
 
   async collect(): Promise<void> {
-    this.#waiting.add(await this.#options.engine.takeLastUsed());
+    this.#waiting.add(await this.#parts.engine.takeLastUsed());
   }
 
   /** Sends everything collected. A failed report goes with the next, unless rejected for good. */
   async send(): Promise<void> {
-    const { control, log } = this.#options;
+    const { control, log } = this.#parts;
     try {
       await sendWaiting(this.#waiting, mostOfReport, (list) => control.reportLastUsed(list));
     } catch (error) {

@@ -1,4 +1,15 @@
-// Sends what waits in memory for the control plane: hints for people, which may be lost.
+// Reports to the control plane: the parts of each, and how hints for people, which may be lost,
+// wait in memory and are sent.
+import type { Logger } from 'pino';
+import type { Clock } from './clock.ts';
+
+/** The parts that a report is made from and sent by. */
+export interface ReportParts<Source, Control> {
+  engine: Source;
+  control: Control;
+  clock: Clock;
+  log: Logger;
+}
 
 /** Rows that wait: taken for a report, and added again when it failed. */
 interface Waiting<Row> {
