@@ -2,6 +2,7 @@
 // each person what names them or comes from their own address.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { maxPast } from '../src/authlist/past_store.ts';
+import { removeMany } from '../src/authlist/store.ts';
 import { listRefusals, maxRefusals, type RefusalFilter } from '../src/nodes/refusals.ts';
 import { eachDatabase } from './databases.ts';
 import { type Browser, startTestApp, type TestApp } from './harness.ts';
@@ -229,7 +230,8 @@ eachDatabase((database) => {
   });
 
   test("of the addresses that left an account's authlist, so many are known as there are slots", async () => {
-    const client = t.as(await t.account('churning', { servers: ['fra1'] }));
+    const churning = await t.account('churning', { servers: ['fra1'] });
+    const client = t.as(churning);
     const list = async (ip: string) => {
       const entry = { ip, user: 'alice', expiry: t.now() + day };
       return (await client.post('/contract/ip-authlist', entry)).body.id as number;
@@ -246,6 +248,18 @@ eachDatabase((database) => {
     await forget();
     await report(fra1, row({ source: '192.0.2.41' }), row({ source: '192.0.2.42' }));
     expect((await account()).body).toMatchObject([{ address: '192.0.2.42' }]);
+    await forget();
+    // Two that leave it together and share a slot.
+    const [third, fourth] = [await list('192.0.2.43'), await list('192.0.2.44')];
+    await t.write(async (tx) => {
+      await tx.run(later, [third + maxPast, fourth]);
+      await removeMany(
+        tx,
+        [third, third + maxPast].map((id) => [churning.account.id, id]),
+      );
+    });
+    await report(fra1, row({ source: '192.0.2.43' }), row({ source: '192.0.2.44' }));
+    expect((await account()).body).toMatchObject([{ address: '192.0.2.44' }]);
     await forget();
   });
 

@@ -8,17 +8,14 @@ export const maxPast = 10_000;
 
 /** Notes the addresses of these entries, which are about to be deleted or changed. */
 export async function noteEnds(tx: Transaction, keys: readonly Key[]): Promise<void> {
-  const { list, values } = listOfKeys(keys);
-  const ended = `authlist a where (a.account_id, a.id) in ${list}`;
-  await tx.run(
-    `delete from past_addresses where (account_id, slot) in
-       (select a.account_id, a.id % ${maxPast} from ${ended})`,
-    values,
-  );
+  const bySlot = new Map(keys.map((key) => [`${key[0]} ${key[1] % maxPast}`, key]));
+  const { list, values } = listOfKeys(Array.from(bySlot.values()));
   await tx.run(
     `insert into past_addresses (account_id, slot, ip, user_id, ended_at)
-       select a.account_id, a.id % ${maxPast}, a.ip, a.user_id, cast($${values.length + 1} as bigint)
-       from ${ended} on conflict do nothing`,
+       select account_id, id % ${maxPast}, ip, user_id, cast($${values.length + 1} as bigint)
+       from authlist where (account_id, id) in ${list}
+       on conflict (account_id, slot) do update
+         set ip = excluded.ip, user_id = excluded.user_id, ended_at = excluded.ended_at`,
     [...values, tx.now],
   );
 }
