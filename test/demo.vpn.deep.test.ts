@@ -69,7 +69,7 @@ test('a tunnel leaves from the exit, is billed, and is dead when the token versi
   expect(Number(billed)).toBeLessThan(1_500_000);
   const [, milliseconds] = /dead (\d+) ms after/.exec(said) ?? [];
   expect(Number(milliseconds)).toBeLessThan(5000);
-  expect(said).toContain('has no tunnel any more.');
+  expect(said).toContain('the tunnel of alice is closed.');
   expect(said).toContain('A new login by the same profile is refused.');
   expect(code).toBe(0);
   expect(leftOf(demo?.pid)).toEqual([]);
