@@ -15,7 +15,7 @@ import type { Environment, ListenAddress } from '../../kit/src/settings.ts';
 import { showAccounts } from './accounts/accounts.ts';
 import { markTokensUsed } from './api_tokens/api_tokens.ts';
 import { createApp, type Parts } from './app.ts';
-import { canProve, markEntriesUsed, proveEntries } from './authlist/authlist.ts';
+import { canVerify, markEntriesUsed, verifyEntries } from './authlist/authlist.ts';
 import { showBackups } from './backups/metrics.ts';
 import { BackupSchedule, startBackups } from './backups/schedule.ts';
 import { fullDiskFault } from './bounds/full_disk.ts';
@@ -133,7 +133,7 @@ export async function createContext(
       sessions: markSessionsSeen,
       authlist_entries: markEntriesUsed,
     }),
-    callers: new Callers({ canProve, proveEntries }),
+    callers: new Callers({ canVerify, verifyEntries }),
     writes: new WriteBudget(config),
     backups: backups && new BackupSchedule(backups, config, secrets.key_id, clock, log),
     whenApplied: (...wait) => applied.wait(...wait),

@@ -236,8 +236,8 @@ eachDatabase((database) => {
     const { t } = await scene();
     const looked: Array<{ account_id: number; ip: string }> = [];
     const callers = new Callers({
-      canProve: async (_, addresses) => looked.push(...addresses) === 0,
-      proveEntries: async () => {},
+      canVerify: async (_, addresses) => looked.push(...addresses) === 0,
+      verifyEntries: async () => {},
     });
     for (let at = 0; at < 10_000; at++) callers.note(1, `2001:db8::${at.toString(16)}`);
     callers.note(2, '192.0.2.2');

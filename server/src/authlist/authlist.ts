@@ -1,13 +1,13 @@
-// The IP authlist: a connection from a listed address needs no password and counts as its user.
+// The IP authlist: connections from a listed address don't need a password. Their traffic is
+// counted for the entry's user.
 //
 // An entry is { id, ip, user, expiry }. It holds while now < expiry, and claims its address on the
-// account's port scheme: one entry at most in the whole network, of any account. A claim is
-// unproven until its address has asked for it itself (proofs.ts), and gives way to another
-// account's proven claim. Verbs: list, require, create, change, remove, remove all, restore (undoes
-// a "remove all"), find claims; sweep removes expired entries.
+// account's port scheme (claims.ts): one entry at most in the whole network, of any account. A
+// claim is unverified until its account calls from its address (proofs.ts). Another account's
+// verified claim replaces it. Verbs: list, require, create, change, remove, remove all, restore
+// (undoes a "remove all"), find claims; sweep removes expired entries.
 export { entriesOn, findClaims } from './claims_store.ts';
 export {
-  type AuthlistRules,
   type ChangedEntry,
   changeEntry,
   createEntry,
@@ -28,13 +28,14 @@ export {
   purgePast,
 } from './past_store.ts';
 export { addPasted, examinePasted, pastedLines } from './pasted.ts';
-export { canProve, proofState, proveEntries, sweepProofs } from './proofs.ts';
+export { canVerify, proofState, sweepProofs, verifyEntries } from './proofs.ts';
 export {
   forgetEntriesOf,
   purgeRemovedEntries,
   removeAllEntries,
   restoreEntries,
 } from './removal.ts';
+export type { AuthlistRules } from './rules.ts';
 export {
   type AuthlistEntry,
   type AuthlistRow,

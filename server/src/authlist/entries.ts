@@ -1,51 +1,36 @@
-// The rules of one entry: what it needs, which other entry it replaces, and what is recorded of it.
+// The rules of one entry: what it needs, and what nodes and the audit log get of it.
 
 import { canonicalAddress } from '../../../kit/src/address.ts';
-import { type Account, requireWritable } from '../accounts/accounts.ts';
-import type { HourlyCap } from '../bounds/hourly.ts';
+import { requireWritable } from '../accounts/accounts.ts';
 import { audit } from '../changes/audit.ts';
 import { bumpVersion, countHeld, heldCount, nextId, recordChange } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, notFound } from '../errors.ts';
 import { isOfNote, newNote } from '../lists/notes.ts';
-import { keepEntry } from '../lists/removals.ts';
 import { findUserInGroup, isProxyUser } from '../users/users.ts';
 import { parseAddress } from '../values/address.ts';
 import { checkExpiry } from '../values/expiry.ts';
-import { newProof, type ProofSetting } from './proofs.ts';
+import { addressTaken, freeClaim, removeRow, sweepOwnExpired } from './claims.ts';
+import { noteEnds } from './past_store.ts';
+import { newProof } from './proofs.ts';
+import type { AuthlistRules } from './rules.ts';
 import * as store from './store.ts';
 
 export interface NewEntry {
   ip: string;
   user: string;
   expiry: number;
-  /** Its purpose; only people and operators give one, and see it. */
+  /** Its purpose. The console and operators set and see it; /v0 and nodes don't. */
   note?: string | undefined;
 }
 
-/** `proven`: the operator's word on whose address it is. */
+/** `proven`: whether an operator has verified the entry. */
 export type EntryChanges = Partial<NewEntry> & { proven?: boolean | undefined };
 
 /** An entry, with the revision of its last change. */
 export type ChangedEntry = store.AuthlistEntry & { revision: number };
 
-/** The operator's settings for this list, and the client's rights. */
-export interface AuthlistRules {
-  addresses: 'any' | 'public';
-  max_authlist_entries: number;
-  /** Whether suspended and expired contracts can be changed too: for the operator. */
-  any_contract?: boolean;
-  /** Whether an entry needs a proof; `prefer` when omitted. */
-  authlist_proof?: ProofSetting;
-  /** Whether the client's word is proof enough, as an operator's is. */
-  vouches?: boolean;
-  /** How many addresses an account may try that are already claimed. */
-  conflicts?: HourlyCap;
-  /** How many entries an account may bring back. */
-  restored?: HourlyCap;
-}
-
-/** Whether connections from the entry's address are accepted: its user is an active proxy user. */
+/** Whether the entry's user is an active proxy user; otherwise the address gives no access. */
 export function userIsActive(entry: store.AuthlistEntry): boolean {
   return isProxyUser(entry);
 }
@@ -93,11 +78,11 @@ export async function listEntries(
 }
 
 /**
- * Lists an address for a user, requested from `callerIp`. If that is the same address, or an
- * operator asks, the entry is proven and replaces another account's unproven claim. Errors: 403 for
- * a contract that accepts no changes; 400 for an invalid address or expiry; 409 when any account
- * lists the address on this port scheme, the user is not in the account, or the account's list is
- * full.
+ * Lists an address for a user. If the request comes from that address (`callerIp`) or the rules
+ * vouch for it, the entry is verified, and replaces another account's unverified entry. Errors: 400
+ * for an invalid address or expiry; 403 for a contract that accepts no changes; 404 without the
+ * account; 409 when any account lists the address on this port scheme, the user is not in the
+ * account, or the account's list is full; 429 after too many conflicts.
  */
 export async function createEntry(
   tx: Transaction,
@@ -143,15 +128,7 @@ export async function createEntry(
 const isVouched = (ip: string, { vouches }: AuthlistRules, callerIp: string | undefined) =>
   vouches === true || callerIp === ip;
 
-export const expiredAtOnce = 500;
-
-/** Expired entries are off the list, swept or not; this sweeps the account's own. */
-export async function sweepOwnExpired(tx: Transaction, account_id: number): Promise<void> {
-  const expired = await store.expiredOfAccount(tx, account_id, tx.now, expiredAtOnce);
-  for (const row of expired) await removeRow(tx, row);
-}
-
-/** Names the address, because a client that gave none may not know it. */
+/** 409, with the address of a new entry: a client that sent none may not know it. */
 export function unknownUser(name: string, ip?: string) {
   const rest = ip === undefined ? '' : `; no entry for ${ip} was made`;
   return conflict(`${JSON.stringify(name)} is not part of the account${rest}.`, {
@@ -160,7 +137,7 @@ export function unknownUser(name: string, ip?: string) {
   });
 }
 
-/** Notifies the nodes of an entry's change, and answers it with the revision. */
+/** Records an entry's change for the nodes. */
 async function entryChanged(tx: Transaction, entry: store.AuthlistEntry): Promise<ChangedEntry> {
   const { account_id, id } = entry;
   const revision = await recordChange(tx, { kind: 'authlist', account_id, record_id: id });
@@ -168,79 +145,9 @@ async function entryChanged(tx: Transaction, entry: store.AuthlistEntry): Promis
 }
 
 /**
- * Ends an expired entry's claim on an address or, for a proven entry, another account's unproven
- * claim. Errors: 409 while another entry, of any account, has the address.
+ * Changes any fields. Only nodes that have something to apply are notified, so not of a new note.
+ * Errors: as on create; 400 when no field is given; 404 without the entry; those of `requireMatch`.
  */
-export async function freeClaim(
-  tx: Transaction,
-  { id, port_scheme_id }: Account,
-  ip: string,
-  rules: AuthlistRules,
-  { proven_at }: Pick<store.Proof, 'proven_at'>,
-): Promise<void> {
-  const holder = await store.claimOn(tx, port_scheme_id, ip);
-  if (!holder) return;
-  if (holder.removal_id !== null) {
-    await giveWay(tx, holder, id);
-    return;
-  }
-  if (tx.now < holder.expiry) {
-    if (!isWeaker(holder, id, { proven_at }, rules)) {
-      rules.conflicts?.count(tx, id);
-      throw addressTaken(ip);
-    }
-    await auditLoss(tx, holder);
-  }
-  await removeRow(tx, holder);
-}
-
-/** Whether a claim that holds gives way to one of an account, by its proof. */
-export const isWeaker = (
-  holder: store.AuthlistRow,
-  account_id: number,
-  { proven_at }: Pick<store.Proof, 'proven_at'>,
-  { authlist_proof }: AuthlistRules,
-): boolean =>
-  authlist_proof !== 'off' &&
-  proven_at !== null &&
-  holder.proven_at === null &&
-  holder.account_id !== account_id;
-
-/** Frees the address of an entry that a "remove all" removed; an undo knows that it gave way. */
-export async function giveWay(tx: Transaction, row: store.StoredRow, taker: number): Promise<void> {
-  await store.remove(tx, row.account_id, row.id);
-  await keepEntry(tx, row, taker);
-}
-
-/** Records the loss of an address in the account's audit log, without the new holder. */
-async function auditLoss(tx: Transaction, { account_id, id }: store.AuthlistRow): Promise<void> {
-  const { ip, user, expiry } = await requireEntry(tx, account_id, id, tx.now);
-  await audit(tx, {
-    account_id,
-    action: 'authlist.give_way',
-    target: `authlist/${id}`,
-    before: { ip, user, expiry },
-    actor: { kind: 'system', name: 'authlist', address: '', request_id: '' },
-  });
-}
-
-/** The same message for own and foreign claims: an answer reveals nothing about other accounts. */
-export function addressTaken(ip: string) {
-  return conflict(`${ip} is already on the authlist.`, { code: 'address_taken', field: 'ip' });
-}
-
-/** Removes an entry, and updates nodes and the count if it was on the list. */
-export async function removeRow(
-  tx: Transaction,
-  { account_id, id, removal_id = null }: store.AuthlistRow & Partial<store.StoredRow>,
-): Promise<void> {
-  await store.remove(tx, account_id, id);
-  if (removal_id !== null) return;
-  await countHeld(tx, account_id, 'authlist', -1);
-  await recordChange(tx, { kind: 'authlist', account_id, record_id: id });
-}
-
-/** Changes any fields; nodes don't see notes. Errors: 404; 403; 400 for none; 409 as on create. */
 export async function changeEntry(
   tx: Transaction,
   account_id: number,
@@ -258,21 +165,21 @@ export async function changeEntry(
     throw badRequest('The body changes nothing; send at least one of `ip`, `user`, `expiry`.');
   }
   const ip = changes.ip === undefined ? before.ip : parseAddress('ip', changes.ip, rules);
-  if (ip !== before.ip) rules.conflicts?.rejectTooMany(tx, account_id);
+  const isMoved = ip !== before.ip;
+  if (isMoved) rules.conflicts?.rejectTooMany(tx, account_id);
   const name = changes.user ?? before.user;
   const user = await findUserInGroup(tx, account_id, name);
   if (!user) throw unknownUser(name);
-  const isMoved = ip !== before.ip;
-  const isProven =
+  const isVerified =
     changes.proven ??
     (isMoved ? isVouched(ip, rules, callerIp) : before.proven_at !== null || callerIp === ip);
-  const isKept = !isMoved && isProven === (before.proven_at !== null);
-  const { proven_at, waits } = isKept ? before : newProof(isProven, rules.authlist_proof, tx.now);
+  const isKept = !isMoved && isVerified === (before.proven_at !== null);
+  const { proven_at, waits } = isKept ? before : newProof(isVerified, rules.authlist_proof, tx.now);
   if (isMoved) await freeClaim(tx, account, ip, rules, { proven_at });
   const expiry = changes.expiry ?? before.expiry;
   const { note = before.note } = changes;
   const row = { ...toRow(before), ip, user_id: user.id, expiry, proven_at, waits, note };
-  if (isMoved) await store.noteEnds(tx, [[account_id, before.id]]);
+  if (isMoved) await noteEnds(tx, [[account_id, before.id]]);
   await store.update(tx, row);
   const { active, proxy } = user;
   const changed = { ...row, user: user.name, active, proxy };
@@ -284,19 +191,21 @@ export async function changeEntry(
     account_id,
     action: 'authlist.change',
     target: `authlist/${before.id}`,
-    before: { ip: before.ip, user: before.user, expiry: before.expiry, ...extras(changes, before) },
-    after: { ip: entry.ip, user: entry.user, expiry: entry.expiry, ...extras(changes, entry) },
+    before: changeInLog(changes, before),
+    after: changeInLog(changes, entry),
   });
   return entry;
 }
 
-/** Whether an entry is proven, if the operator set that; its note, if it changes. */
-const extras = ({ proven, note }: EntryChanges, entry: store.AuthlistRow) => ({
+/** An entry before or after a change, for the audit log. */
+const changeInLog = ({ proven, note }: EntryChanges, entry: store.AuthlistEntry) => ({
+  ...{ ip: entry.ip, user: entry.user, expiry: entry.expiry },
   ...(proven === undefined ? {} : { proven: entry.proven_at !== null }),
   ...(note === undefined ? {} : { note: entry.note }),
 });
 
-function toRow({
+/** An entry as it is stored, without the fields of its user. */
+export function toRow({
   user: _,
   active: __,
   proxy: ___,
@@ -306,12 +215,12 @@ function toRow({
 }
 
 /** A removed entry, for the audit log. */
-export const shownInLog = ({ ip, user, expiry, note }: store.AuthlistEntry) => ({
+const removedInLog = ({ ip, user, expiry, note }: store.AuthlistEntry) => ({
   ...{ ip, user, expiry },
   ...(note === '' ? {} : { note }),
 });
 
-/** Removes an entry. Errors: 404; 403 unless `any_contract`. */
+/** Removes an entry. Errors: 404; 403 unless `any_contract`; those of `requireMatch`. */
 export async function removeEntry(
   tx: Transaction,
   account_id: number,
@@ -331,11 +240,11 @@ export function auditRemoval(tx: Transaction, entry: store.AuthlistEntry): Promi
     account_id: entry.account_id,
     action: 'authlist.remove',
     target: `authlist/${entry.id}`,
-    before: shownInLog(entry),
+    before: removedInLog(entry),
   });
 }
 
-/** Removes expired entries, a batch at a time. Nodes apply the expiry by their own clock. */
+/** Removes expired entries, a batch at a time; nodes have denied them since they expired. */
 export async function sweepEntries(tx: Transaction, maxRows: number): Promise<number> {
   const rows = await store.expired(tx, tx.now, maxRows);
   for (const row of rows) await removeRow(tx, row);

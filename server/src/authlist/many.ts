@@ -7,7 +7,7 @@ import { inTurns } from '../db/slices.ts';
 import { notFound } from '../errors.ts';
 import { type Removed, recordChosen } from '../lists/removals.ts';
 import { checkExpiries } from '../values/expiry.ts';
-import { auditRemoval } from './entries.ts';
+import { auditRemoval, toRow } from './entries.ts';
 import * as store from './store.ts';
 
 /** The client's rights: whether it can change any contract, and which entries are theirs. */
@@ -53,8 +53,7 @@ export async function removeEntries(
     await recordChange(tx, { kind: 'authlist', account_id, record_id: entry.id });
     await auditRemoval(tx, entry);
   }
-  const rows = entries.map(({ user: _, active: __, proxy: ___, ...row }) => row);
-  const removal_id = await recordChosen(tx, account_id, 'authlist', rows);
+  const removal_id = await recordChosen(tx, account_id, 'authlist', entries.map(toRow));
   return { entries: entries.length, removal_id };
 }
 

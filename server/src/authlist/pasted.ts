@@ -11,17 +11,10 @@ import { newNote } from '../lists/notes.ts';
 import { findUserNamed } from '../users/users.ts';
 import { parseAddress } from '../values/address.ts';
 import { checkExpiry } from '../values/expiry.ts';
-import {
-  type AuthlistRules,
-  addressTaken,
-  expiredAtOnce,
-  freeClaim,
-  isWeaker,
-  type NewEntry,
-  sweepOwnExpired,
-  unknownUser,
-} from './entries.ts';
+import { addressTaken, expiredOf, freeClaim, isWeaker, sweepOwnExpired } from './claims.ts';
+import { type NewEntry, unknownUser } from './entries.ts';
 import { newProof } from './proofs.ts';
+import type { AuthlistRules } from './rules.ts';
 import * as store from './store.ts';
 
 /** A line that is neither blank nor a comment, counted from 1. */
@@ -121,7 +114,7 @@ export async function examinePasted(
     return faultOf(outcome, addressTaken(outcome.ip));
   });
   const added = examined.filter(({ outcome }) => outcome === 'new').length;
-  const expired = await store.expiredOfAccount(tx, account_id, tx.now, expiredAtOnce);
+  const expired = await expiredOf(tx, account_id);
   const held = (await heldCount(tx, account_id, 'authlist')) - expired.length;
   if (added > 0 && held + added > rules.max_authlist_entries) {
     throw conflict(

@@ -1,21 +1,24 @@
-// Proofs: an entry is proven once its address asks for it, or an operator says so; until then
-// another account's proof takes its claim.
+// Proofs: an entry is verified once its account calls from its address, or an operator says so;
+// until then another account's verified entry replaces it.
 import { bumpVersion, recordChange } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import * as store from './store.ts';
 
-/** `require`: nodes don't get unproven entries. `off`: proofs are ignored, the first claim wins. */
+/**
+ * `prefer`: a verified entry replaces another account's unverified one. `require`: nodes don't get
+ * unverified entries either. `off`: the first claim wins, verified or not.
+ */
 export type ProofSetting = 'off' | 'prefer' | 'require';
 
-/** The state of an entry, for people and operators; null if no proof is needed. */
+/** The state of an entry, for people and operators; null when the setting is `off`. */
 export type ProofState = 'proven' | 'unproven' | 'waits' | null;
 
 export function newProof(
-  isProven: boolean,
+  isVerified: boolean,
   setting: ProofSetting | undefined,
   now: number,
 ): store.Proof {
-  if (isProven) return { proven_at: now, waits: 0 };
+  if (isVerified) return { proven_at: now, waits: 0 };
   return { proven_at: null, waits: setting === 'require' ? 1 : 0 };
 }
 
@@ -28,39 +31,39 @@ export function proofState(
   return waits === 1 ? 'waits' : 'unproven';
 }
 
-/** Whether a caller's address is on an unproven entry of the same account. */
-export async function canProve(db: Reader, callers: readonly store.Caller[]): Promise<boolean> {
-  return (await store.unprovenOf(db, callers)).length > 0;
+/** Whether any of the callers' addresses is on an unverified entry of the same account. */
+export async function canVerify(db: Reader, callers: readonly store.Caller[]): Promise<boolean> {
+  return (await store.unverifiedOf(db, callers)).length > 0;
 }
 
-/** Proves the entries of these accounts for the addresses that they called from. */
-export async function proveEntries(
+/** Verifies the entries of these accounts for the addresses that they called from. */
+export async function verifyEntries(
   tx: Transaction,
   callers: readonly store.Caller[],
 ): Promise<void> {
-  for (const row of await store.unprovenOf(tx, callers)) {
+  for (const row of await store.unverifiedOf(tx, callers)) {
     await changeProof(tx, row, { proven_at: tx.now, waits: 0 });
   }
 }
 
-/** Makes unproven entries wait, or act, as the setting says, which may have changed. */
+/** Sends unverified entries to the nodes, or withdraws them, after the setting has changed. */
 export async function sweepProofs(
   tx: Transaction,
   maxEntries: number,
   setting: ProofSetting,
 ): Promise<number> {
   const { proven_at, waits } = newProof(false, setting, tx.now);
-  const rows = await store.unprovenThat(tx, 1 - waits, maxEntries);
+  const rows = await store.unverifiedThat(tx, 1 - waits, maxEntries);
   for (const row of rows) {
     const changed = { proven_at, waits };
-    // No node is notified of a removed entry; it must be right when it comes back.
+    // Nodes don't have a removed entry; the row must be right if an undo restores it.
     if (row.removal_id !== null) await store.updateProof(tx, { ...row, ...changed });
     else await changeProof(tx, row, changed);
   }
   return rows.length;
 }
 
-/** Nodes are notified when an entry begins or stops acting; only people see the proof alone. */
+/** Records a change for the nodes only when they get the entry, or no longer get it. */
 async function changeProof(
   tx: Transaction,
   row: store.AuthlistRow,

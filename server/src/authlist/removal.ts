@@ -12,13 +12,8 @@ import {
   requireRemoval,
 } from '../lists/removals.ts';
 import { type Restored, restore } from '../lists/undo.ts';
-import {
-  type AuthlistRules,
-  expiredAtOnce,
-  giveWay,
-  removeRow,
-  sweepOwnExpired,
-} from './entries.ts';
+import { expiredOf, giveWay, removeRow, sweepOwnExpired } from './claims.ts';
+import type { AuthlistRules } from './rules.ts';
 import * as store from './store.ts';
 
 /** Removes all entries of the account; an undo is possible for seven days. Errors: as on remove. */
@@ -74,7 +69,7 @@ export async function restoreEntries(
     }
     back.push(...rows.filter(({ ip }) => !claimed.has(ip)));
   }
-  const expired = await store.expiredOfAccount(tx, account_id, tx.now, expiredAtOnce);
+  const expired = await expiredOf(tx, account_id);
   const makeRoom = async () => {
     for (const row of inTheWay) {
       if (row.removal_id === null) await removeRow(tx, row);

@@ -24,13 +24,11 @@ export interface AuthlistRow extends Noted {
   ip: Address;
   user_id: number;
   expiry: number;
-  /** When the address itself, or an operator, confirmed the entry; null while neither did. */
+  /** When a request from the address, or an operator, verified the entry; null: unverified. */
   proven_at: number | null;
-  /** 1 while it is kept from the nodes because it is not proven. */
+  /** 1 while nodes don't get it because it is not verified. */
   waits: number;
 }
-
-export { noteEnds } from './past_store.ts';
 
 /** An entry's right to its address. */
 export type Proof = Pick<AuthlistRow, 'proven_at' | 'waits'>;
@@ -296,27 +294,27 @@ export interface Caller {
 /** One statement for any number, as below. */
 const callersOfStatement = 50;
 const noCaller: Caller = { account_id: 0, ip: '' };
-const unprovenStatement = `select a.* from (values ${Array.from(
+const unverifiedStatement = `select a.* from (values ${Array.from(
   { length: callersOfStatement },
   (_, at) => `(cast($${2 * at + 1} as bigint), $${2 * at + 2})`,
 )}) as v join accounts c on c.id = v.column1
   join authlist a on a.port_scheme_id = c.port_scheme_id and a.ip = v.column2 and a.account_id = v.column1
   where a.proven_at is null and not ${removed}`;
 
-/** The unproven entries of these accounts for the callers' addresses, by the claim's index. */
-export async function unprovenOf(db: Reader, callers: readonly Caller[]): Promise<AuthlistRow[]> {
-  const unproven: AuthlistRow[] = [];
+/** The unverified entries of these accounts for the callers' addresses, by the claim's index. */
+export async function unverifiedOf(db: Reader, callers: readonly Caller[]): Promise<AuthlistRow[]> {
+  const unverified: AuthlistRow[] = [];
   for (let at = 0; at < callers.length; at += callersOfStatement) {
     const part = callers.slice(at, at + callersOfStatement);
     const rows = [...part, ...Array<Caller>(callersOfStatement - part.length).fill(noCaller)];
     const values = rows.flatMap(({ account_id, ip }) => [account_id, ip]);
-    unproven.push(...(await db.all<AuthlistRow>(unprovenStatement, values)));
+    unverified.push(...(await db.all<AuthlistRow>(unverifiedStatement, values)));
   }
-  return unproven;
+  return unverified;
 }
 
-/** Unproven entries that wait, or that do not. */
-export function unprovenThat(db: Reader, waits: number, maxRows: number): Promise<StoredRow[]> {
+/** Unverified entries that nodes don't get (`waits` 1), or do get (0). */
+export function unverifiedThat(db: Reader, waits: number, maxRows: number): Promise<StoredRow[]> {
   return db.all(`${selectStored} where a.proven_at is null and a.waits = $1 limit $2`, [
     waits,
     maxRows,

@@ -10,25 +10,22 @@ interface Caller {
 }
 
 /** The functions of the authlist that verify entries by their callers. */
-interface Provable {
-  canProve(db: Reader, callers: readonly Caller[]): Promise<boolean>;
-  proveEntries(tx: Transaction, callers: readonly Caller[]): Promise<void>;
+interface Verifiable {
+  canVerify(db: Reader, callers: readonly Caller[]): Promise<boolean>;
+  verifyEntries(tx: Transaction, callers: readonly Caller[]): Promise<void>;
 }
 
 const actor: Actor = { kind: 'system', name: 'authlist', address: '', request_id: '' };
 const batch = 500;
-/**
- * The number of IPv6 addresses of a network is practically unlimited. Addresses that find no room
- * call again.
- */
+/** Any number of IPv6 addresses may call. Those left out are noted when they call again. */
 const maxAddressesOfAccount = 256;
 
 export class Callers {
   #addresses = new Map<number, Set<string>>();
-  readonly #provable: Provable;
+  readonly #entries: Verifiable;
 
-  constructor(provable: Provable) {
-    this.#provable = provable;
+  constructor(entries: Verifiable) {
+    this.#entries = entries;
   }
 
   /** Notes that the account called from an address, in canonical form. */
@@ -42,8 +39,8 @@ export class Callers {
   }
 
   /**
-   * Verifies the entries of the callers since the last look; writes only if there are any. If that
-   * fails, later calls will do it.
+   * Verifies entries for the addresses noted since the last look; writes only if there are any. If
+   * that fails, the addresses are noted again when they call.
    */
   async look({ db, log }: { db: Database; log: Logger }): Promise<void> {
     const callers = Array.from(this.#addresses).flatMap(([account_id, addresses]) =>
@@ -53,11 +50,11 @@ export class Callers {
     try {
       for (let at = 0; at < callers.length; at += batch) {
         const slice = callers.slice(at, at + batch);
-        if (!(await this.#provable.canProve(db, slice))) continue;
-        await db.write(actor, (tx) => this.#provable.proveEntries(tx, slice));
+        if (!(await this.#entries.canVerify(db, slice))) continue;
+        await db.write(actor, (tx) => this.#entries.verifyEntries(tx, slice));
       }
     } catch (error) {
-      log.warn({ err: error }, 'authlist entries could not be proven by who called');
+      log.warn({ err: error }, 'callers could not be checked against the authlist');
     }
   }
 }
