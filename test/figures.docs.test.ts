@@ -289,7 +289,9 @@ const limits: Record<string, readonly number[]> = {
   'snapshot records written in one turn of the event loop': [
     of('server/src/nodes/snapshot.ts', 'recordsInATurn'),
   ],
-  'streams of changes that a node opens': [of('server/src/nodes/feed.ts', 'maxStreamsPerNode')],
+  'streams of changes that a node opens': [
+    of('server/src/nodes/open_streams.ts', 'maxStreamsPerNode'),
+  ],
   'unread bytes of a stream of a node': [
     of('server/src/nodes/node_stream.ts', 'maxUnreadBytes'),
     of('server/src/nodes/backpressure.ts', 'maxStalledSeconds'),

@@ -1,5 +1,5 @@
 // The change stream: one reader of the log per process hands each change to the streams that need
-// it.
+// it. A stream that has not caught up reads the log by itself, at the pace of its node.
 
 import type { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
@@ -14,6 +14,7 @@ import { type CurrentRows, readCurrentRows } from './current_rows.ts';
 import * as log from './log_store.ts';
 import { NodeStream } from './node_stream.ts';
 import type { Node } from './nodes.ts';
+import { OpenStreams } from './open_streams.ts';
 import {
   closedRecords,
   goneRecord,
@@ -26,22 +27,20 @@ import {
 } from './records.ts';
 import { currentNodes } from './store.ts';
 
-const page = 500;
-/** The rows that this many changes refer to are read together and sent as they were then. */
-const readTogether = 64;
+const changesPerPage = 500;
+/** The rows of this many changes are read at once, and sent with the values of that moment. */
+const changesPerRead = 64;
 /** How much of the log one page of a stream that catches up may scan. */
 const maxRevisionsScanned = 20_000;
 const heartbeatSeconds = 15;
-/** A node with more of the log to read than this takes a snapshot, which is shorter. */
+/** A node that has missed more changes takes a snapshot, which is shorter. */
 const maxChangesBehind = 50_000;
 const retrySeconds = 1;
-/** A node that reconnects still has its old stream for a moment; any older stream has no reader. */
-const maxStreamsPerNode = 2;
 
 /** A server that needs a change of an account. */
 interface Concerned {
   server_id: number;
-  /** The account is no longer on it; a later change says so. */
+  /** The account has left it since; a later change of the log says so. */
   has_left: boolean;
 }
 
@@ -49,16 +48,16 @@ export class Feed {
   readonly #ctx: Context;
   readonly #own: Own;
   readonly #stalledSeconds: number;
-  readonly #streams = new Map<number, Set<NodeStream>>();
+  readonly #streams = new OpenStreams();
   readonly #stopListening: () => void;
   readonly #stopBeating: () => void = () => {};
-  /** Whether the last look for lost and revoked nodes was answered. */
-  #isCertain = true;
+  /** Whether the database could be read when the current heartbeat period began. */
+  #isReadable = true;
   /**
    * The last revision that was handed out, and its history; undefined until the first stream opens.
    */
   #handedOut: Position | undefined;
-  /** The revisions of changes that could not be read, and are tried once more. */
+  /** The revisions of changes whose first read failed; the next failure is final. */
   readonly #failedOnce = new Set<number>();
   #reading = false;
   #readAgain = false;
@@ -80,7 +79,7 @@ export class Feed {
 
   /** How many streams are open. */
   get size(): number {
-    return this.#all().length;
+    return this.#streams.all().length;
   }
 
   /**
@@ -93,8 +92,8 @@ export class Feed {
     if (epoch !== now.epoch || revision > now.revision) return false;
     this.#handedOut ??= now;
     if (!(await this.#isWholeAfter(revision, now.revision))) return false;
-    // Most revisions are no changes for nodes: if there are too many, count only those that are.
     if (now.revision - revision <= maxChangesBehind) return true;
+    // Most revisions are not in the log, since nodes have nothing to apply: its changes count.
     return !(await log.hasMoreChanges(db, revision, maxChangesBehind));
   }
 
@@ -109,18 +108,11 @@ export class Feed {
    */
   open(node: Node, response: Writable, epoch: string, revision: number): void {
     const stream = new NodeStream(node, response, { epoch, revision }, this.#stalledSeconds);
-    const streams = this.#streams.get(node.server_id) ?? new Set();
-    const ofNode = Array.from(streams).filter((older) => older.node.id === node.id && older.open);
-    // The node reads the newest one.
-    for (const older of ofNode.slice(0, ofNode.length + 1 - maxStreamsPerNode)) older.cut();
-    this.#streams.set(node.server_id, streams.add(stream));
-    const forget = () => {
-      streams.delete(stream);
-      if (streams.size === 0 && this.#streams.get(node.server_id) === streams) {
-        this.#streams.delete(node.server_id);
-      }
-    };
-    response.on('close', this.#own(forget));
+    this.#streams.add(stream);
+    response.on(
+      'close',
+      this.#own(() => this.#streams.remove(stream)),
+    );
     this.#startCatchingUp(stream);
   }
 
@@ -130,17 +122,10 @@ export class Feed {
     this.#stopListening();
     clearTimeout(this.#retry);
     this.#stopBeating();
-    for (const stream of this.#all()) stream.close();
+    for (const stream of this.#streams.all()) stream.close();
   }
 
-  #all(): NodeStream[] {
-    return Array.from(this.#streams.values()).flatMap((streams) => Array.from(streams));
-  }
-
-  /**
-   * Sends the log after the last revision sent, at the node's pace. Then the stream gets changes
-   * live.
-   */
+  /** Sends the stream what it has missed, at its node's pace; from then on it gets changes live. */
   #startCatchingUp(stream: NodeStream): void {
     stream.catchingUp = true;
     stream.notifiedAt = Number.POSITIVE_INFINITY;
@@ -153,43 +138,41 @@ export class Feed {
   async #catchUp(stream: NodeStream): Promise<void> {
     const { db } = this.#ctx;
     const { server_id } = stream.node;
-    let from = stream.sent;
+    let after = stream.sent;
     for (;;) {
       await stream.untilRead();
-      if (!stream.open) return;
+      if (!stream.isOpen) return;
       stream.missed = false;
       const { epoch, revision } = await networkPosition(db);
       if (epoch !== stream.epoch) return stream.close();
-      const to = Math.max(from, Math.min(from + maxRevisionsScanned, revision));
-      const changes = await log.changesOfServer(db, server_id, from, to, page);
-      // Checked after reading the page: changes that it lacks were pruned before. The node
-      // reconnects and gets 409.
-      if (to > from && !(await this.#isWholeAfter(from, revision))) return stream.close();
-      /** By account: the last of these changes with which it is sent whole. */
+      const upTo = Math.max(after, Math.min(after + maxRevisionsScanned, revision));
+      const changes = await log.changesOfServer(db, server_id, after, upTo, changesPerPage);
+      // The log may have been pruned before the page was read. The node reconnects and gets 409.
+      if (upTo > after && !(await this.#isWholeAfter(after, revision))) return stream.close();
+      /** By account: the last change of the page that sends everything of the account. */
       const sentWholeAt = new Map<number | null, number>();
       for (const change of changes) {
         if (change.kind === 'account') sentWholeAt.set(change.account_id, change.revision);
       }
       stream.noteLong(changes.some(isLong));
       for (const change of changes) {
-        if (!stream.open) return;
-        // Until an account is sent whole, it is absent.
-        const isToCome = change.revision < (sentWholeAt.get(change.account_id) ?? 0);
+        if (!stream.isOpen) return;
+        // Everything of the account follows: until then it is absent, so that it is sent only once.
+        const isSentLater = change.revision < (sentWholeAt.get(change.account_id) ?? 0);
         const pieces =
-          isLong(change) && isToCome
+          isLong(change) && isSentLater
             ? justGone(change.account_id)
             : this.#pieces(change, server_id);
         await stream.untilRead();
         await stream.sendPaced(change, pieces);
       }
-      from = changes.length === page ? (changes.at(-1)?.revision ?? to) : to;
-      if (changes.length > 0 || to < revision || stream.missed) {
-        // SQLite answers without a turn of the event loop, so nothing would be sent before the end.
+      after = changes.length === changesPerPage ? (changes.at(-1)?.revision ?? upTo) : upTo;
+      if (changes.length > 0 || upTo < revision || stream.missed) {
+        // Reads of SQLite don't yield to the event loop, which sends what was written.
         await setImmediate();
         continue;
       }
-      // No change came between the empty page and this line: from now on changes are handed out
-      // live.
+      // The page was empty, and no change was handed out since: from now on the stream is live.
       stream.catchingUp = false;
       stream.notifiedAt = this.#ctx.clock.now();
       stream.position(revision);
@@ -197,7 +180,7 @@ export class Feed {
     }
   }
 
-  /** The records of a change; without `rows`, it reads its own. */
+  /** The records of a change, from `rows` if they were read already. */
   async #records(
     change: LoggedChange,
     server_id: number,
@@ -212,7 +195,7 @@ export class Feed {
     }
   }
 
-  /** The same for any change, in pieces of limited length. */
+  /** The records of any change, also of a long one, in pieces of limited length. */
   async *#pieces(change: LoggedChange, server_id: number) {
     const { db, secrets } = this.#ctx;
     try {
@@ -223,9 +206,9 @@ export class Feed {
   }
 
   /**
-   * The records of a change that can't be read at the second try either: it must not hold up those
-   * after it, revocations among them. Errors: `error` at the first try, and while the database does
-   * not answer.
+   * The records of a change that cannot be read, not at the second attempt either: its access ends,
+   * so that later changes, such as revocations, are not held up. Errors: `error` at the first
+   * attempt, and while the database does not answer.
    */
   #closedRecords(change: LoggedChange, error: unknown): SentRecord[] {
     const { revision, kind, account_id, record_id } = change;
@@ -248,7 +231,7 @@ export class Feed {
     void this.#handOut()
       .catch((error) => {
         this.#ctx.log.warn({ err: error }, 'the change log could not be read');
-        // There may be no commit for a long time that would wake it.
+        // The next commit, which would wake it, may be far away.
         clearTimeout(this.#retry);
         this.#retry = setTimeout(
           this.#own(() => this.#wake()),
@@ -268,15 +251,15 @@ export class Feed {
   async #handOut(): Promise<void> {
     for (;;) {
       const { epoch: lastEpoch = '', revision: last = 0 } = this.#handedOut ?? {};
-      const changes = await log.changesAfter(this.#ctx.db, last, page);
+      const changes = await log.changesAfter(this.#ctx.db, last, changesPerPage);
       const [first] = changes;
       if (!first) return;
       const { epoch } = first;
       if (epoch !== lastEpoch) this.#cutOthers(epoch);
       const serversOf = await this.#serversOf(changes, last);
       const serversChanged = new Set<number>();
-      for (let at = 0; at < changes.length; at += readTogether) {
-        const deliveries = changes.slice(at, at + readTogether).map((change) => {
+      for (let at = 0; at < changes.length; at += changesPerRead) {
+        const deliveries = changes.slice(at, at + changesPerRead).map((change) => {
           const servers = this.#concerned(change, serversOf);
           return { change, servers, server_ids: servers.map(({ server_id }) => server_id) };
         });
@@ -288,20 +271,20 @@ export class Feed {
         }
       }
       for (const server_id of serversChanged) {
-        await this.#cutRevoked(Array.from(this.#streams.get(server_id) ?? []));
+        await this.#cutEnded(Array.from(this.#streams.ofServer(server_id)));
       }
-      // A commit meanwhile has woken it again.
-      if (changes.length < page) return;
+      // A change that was committed since has set `#readAgain`.
+      if (changes.length < changesPerPage) return;
       await setImmediate();
     }
   }
 
   /** The nodes of another history reconnect, and learn that they need a snapshot. */
   #cutOthers(epoch: string): void {
-    for (const stream of this.#all()) if (stream.epoch !== epoch) stream.cut();
+    for (const stream of this.#streams.all()) if (stream.epoch !== epoch) stream.cut();
   }
 
-  /** The rows of several changes; undefined where that fails: then each is read by itself. */
+  /** The rows of several changes. Undefined if that fails: then each change reads its own. */
   #rowsOf(deliveries: Parameters<typeof readCurrentRows>[1]): Promise<CurrentRows | undefined> {
     return readCurrentRows(this.#ctx.db, deliveries).catch((error) => {
       if (isUnavailable(error)) throw error;
@@ -314,7 +297,7 @@ export class Feed {
       (change) => change.server_id === null && change.account_id !== null,
     );
     const ids = Array.from(new Set(accounts.map((change) => change.account_id as number)));
-    if (ids.length === 0 || this.#streams.size === 0) return new Map();
+    if (ids.length === 0 || this.size === 0) return new Map();
     const rows = await log.serversOfAccounts(this.#ctx.db, ids, after);
     return Map.groupBy(
       rows.map(({ has_left, ...row }) => ({ ...row, has_left: has_left === 1 })),
@@ -330,8 +313,8 @@ export class Feed {
         ? [named(change.server_id)]
         : change.account_id !== null
           ? (serversOf.get(change.account_id) ?? [])
-          : Array.from(this.#streams.keys(), named);
-    return all.filter(({ server_id }) => this.#streams.has(server_id));
+          : Array.from(this.#streams.servers, named);
+    return all.filter(({ server_id }) => this.#streams.hasServer(server_id));
   }
 
   async #handOutChange(
@@ -341,18 +324,17 @@ export class Feed {
   ): Promise<void> {
     let shared: SentRecord[] | undefined;
     for (const { server_id, has_left } of servers) {
-      const streams = this.#streams.get(server_id);
-      if (!streams) continue;
+      if (!this.#streams.hasServer(server_id)) continue;
       // Each stream reads a long change by itself, so that the others are not delayed.
       const isApart = isLong(change) && !has_left;
-      // Any change of an account that is about to leave is sent as its leaving.
+      // An account that has left is gone at once, whatever the change was.
       const records = isApart
         ? []
         : has_left
           ? [goneRecord(change.account_id)]
           : (shared ?? (await this.#records(change, server_id, rows)));
       if (records[0] && isSameEverywhere(records[0])) shared = records;
-      for (const stream of streams) {
+      for (const stream of this.#streams.ofServer(server_id)) {
         if (stream.catchingUp) {
           stream.missed = true;
           if (mayRevoke(records)) stream.sendAhead(change, records);
@@ -363,54 +345,44 @@ export class Feed {
     }
   }
 
-  /** Ends the streams whose nodes are revoked. A revocation is a change of the server. */
-  async #cutRevoked(streams: NodeStream[]): Promise<void> {
-    const nodes = await currentNodes(this.#ctx.db);
-    for (const stream of streams) if (!nodes.has(stream.node.id)) stream.cut();
-  }
-
   /**
-   * Ends the streams of lost nodes: data written to them stays in a buffer of the system. A node
-   * that still exists reconnects and acknowledges. One that is still reading what it missed may
-   * need longer.
+   * Cuts the streams of revoked nodes, and of nodes that are offline although everything was sent:
+   * what is written to these only fills a buffer of the system. A node that still exists
+   * reconnects. One that is still catching up may need longer to acknowledge, and is not cut.
    */
-  async #cutLost(streams: NodeStream[]): Promise<void> {
+  async #cutEnded(streams: NodeStream[]): Promise<void> {
     const { db, clock, config } = this.#ctx;
     const nodes = await currentNodes(db);
     const since = clock.now() - config.node_lost_seconds;
     for (const stream of streams) {
-      if (nodes.get(stream.node.id) === false && stream.notifiedAt <= since) stream.cut();
+      const isLive = nodes.get(stream.node.id);
+      if (isLive === undefined || (!isLive && stream.notifiedAt <= since)) stream.cut();
     }
   }
 
   /**
-   * Sends nodes the newest revision: those of a part of the period, so that they do not all
-   * acknowledge at once, or without a part all of them. Once in a period it ends the streams of
-   * lost and revoked nodes.
+   * Sends nodes the newest revision: one part of them at a time, so that they don't acknowledge all
+   * at once, or all of them when `part` is left out. Part 0 begins a period: the streams of revoked
+   * and offline nodes end. If the database does not answer then, the period has no heartbeats, and
+   * the nodes reconnect, perhaps to a process that reaches it.
    */
   async beat(part?: number): Promise<void> {
-    if (!part) this.#isCertain = await this.#cutEnded();
-    if (!this.#isCertain) return;
+    if (part === undefined || part === 0) this.#isReadable = await this.#beginPeriod();
+    if (!this.#isReadable) return;
     const newest = this.#handedOut?.revision ?? 0;
-    for (const stream of this.#all()) {
+    for (const stream of this.#streams.all()) {
       const isDue = part === undefined || isInPart(stream.node.id, part);
       if (isDue && !stream.catchingUp) stream.position(newest);
     }
   }
 
-  /**
-   * Ends the streams of lost and revoked nodes. False when the database does not answer: without
-   * positions nodes reconnect, perhaps to a process that reaches it.
-   */
-  async #cutEnded(): Promise<boolean> {
-    for (const streams of this.#streams.values()) {
-      for (const stream of streams) if (!stream.open) streams.delete(stream);
-    }
-    const streams = this.#all();
+  /** Removes and cuts streams that have ended. False when the database does not answer. */
+  async #beginPeriod(): Promise<boolean> {
+    for (const stream of this.#streams.all()) if (!stream.isOpen) this.#streams.remove(stream);
+    const streams = this.#streams.all();
     if (streams.length === 0) return true;
     try {
-      await this.#cutRevoked(streams);
-      await this.#cutLost(streams);
+      await this.#cutEnded(streams);
       return true;
     } catch (error) {
       this.#ctx.log.warn({ err: error }, 'nodes were not sent the newest revision');

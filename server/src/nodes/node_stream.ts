@@ -42,7 +42,7 @@ export class NodeStream {
     this.#stalledSeconds = stalled_seconds;
     this.sent = revision;
   }
-  get open(): boolean {
+  get isOpen(): boolean {
     return !this.#response.destroyed && !this.#response.writableEnded;
   }
   /**
@@ -50,7 +50,7 @@ export class NodeStream {
    * node reads too slowly.
    */
   sendLive(revision: number, records: SentRecord[]): boolean {
-    if (revision <= this.sent || !this.open) return true;
+    if (revision <= this.sent || !this.isOpen) return true;
     const event = this.#eventOf(revision, records);
     if (this.#response.writableLength + event.length > maxUnreadBytes) return false;
     this.sent = revision;
@@ -88,11 +88,11 @@ export class NodeStream {
    * would follow.
    */
   sendAhead({ account_id }: LoggedChange, records: SentRecord[]): void {
-    if (!this.open || this.#sending === undefined || account_id === this.#sending) return;
+    if (!this.isOpen || this.#sending === undefined || account_id === this.#sending) return;
     if (this.#response.writableLength < maxUnreadBytes) this.#write(this.sent, records);
   }
   #write(revision: number, records: SentRecord[]): void {
-    if (this.open) this.#response.write(this.#eventOf(revision, records));
+    if (this.isOpen) this.#response.write(this.#eventOf(revision, records));
   }
   async untilRead(): Promise<void> {
     if (this.#response.writableNeedDrain) await untilRead(this.#response, this.#stalledSeconds);
@@ -107,15 +107,15 @@ export class NodeStream {
   position(revision: number): void {
     if (revision > this.sent) this.sent = revision;
     const event = `id: ${this.epoch}:${this.sent}\nevent: position\ndata: ${this.sent}\n\n`;
-    if (!this.open) return;
+    if (!this.isOpen) return;
     if (this.#response.writableLength > maxUnreadBytes) this.cut();
     else this.#response.write(event);
   }
-  /** Ends the stream after the events that are being sent. */
+  /** Ends the stream once its node has read what was written. */
   close(): void {
     this.#response.end();
   }
-  /** Ends the stream now: a node that does not read would never see the end of those events. */
+  /** Ends the stream at once, for a node that may not be reading. */
   cut(): void {
     this.#response.destroy();
   }
