@@ -40,7 +40,7 @@ async function allow() {
     if (!listed) throw error;
     note('GITHUB_STATE', 'entry', '');
     note('GITHUB_OUTPUT', 'ip', listed.ip);
-    say('notice', `${inWords(listed)}; that entry is left as it is.`);
+    say('notice', `${inWords(listed)}; that entry is not changed.`);
   }
 }
 

@@ -200,7 +200,7 @@ describe.each(variants)('in the %s variant', (variant) => {
     const { code, stderr } = await exw.run('dns', 'wait', String(id), '--timeout', '1s');
     expect(code, stderr).toBe(1);
     expect(stderr).toBe(
-      `Waiting for the proxies of fra1 to lead a.example.com to 203.0.113.7 (entry ${id}).
+      `Waiting for the proxies of fra1 to point a.example.com at 203.0.113.7 (entry ${id}).
 exw: Entry ${id} is still pending: not every proxy of fra1 has applied it within 1 seconds.\n`,
     );
   });
@@ -299,10 +299,7 @@ ams1,ams1.exitward.example,192.0.2.3,10001,unknown,0,"Am""ster"", dam",NL,http:/
 
   test('a server that is not on the contract, and a base that makes no port, are refused', async () => {
     const unknown = await exw.run('exits', '--server', 'par1');
-    expect([unknown.code, unknown.stderr]).toEqual([
-      1,
-      'exw: par1 is no server of the contract.\n',
-    ]);
+    expect([unknown.code, unknown.stderr]).toEqual([1, 'exw: par1 is not on the contract.\n']);
     const { code, stderr } = await exw.run('exits', '--format', 'url', '--base-port', '65535');
     expect([code, stderr.split('\n')[0]]).toEqual([
       2,
@@ -447,19 +444,16 @@ describe('a command line that is not understood ends with 2, and the message nam
   });
 
   test.each([
-    [['authlist', 'remove', '1'], 'This takes 1 address off the authlist: 1.'],
-    [['authlist', 'remove'], 'This takes the address of this machine off the authlist.'],
-    [['authlist', 'clear'], 'This takes all addresses off the authlist.'],
+    [['authlist', 'remove', '1'], 'This removes 1 address from the authlist: 1.'],
+    [['authlist', 'remove'], 'This removes your address from the authlist.'],
+    [['authlist', 'clear'], 'This removes all addresses from the authlist.'],
     [['dns', 'remove', '1', '2'], 'This removes 2 DNS entries: 1, 2.'],
     [['dns', 'clear'], 'This removes all DNS entries of the account.'],
   ])('%j destroys nothing unasked: off a terminal it needs --yes', async (args, question) => {
     // Were it carried out, the token would be refused: 1.
     const exw = exwOf({ api_token: 'ewa_x' } as BuiltAccount);
     const { code, stderr } = await exw.run(...args);
-    expect([code, stderr.split('\n')[0]]).toEqual([
-      2,
-      `exw: ${question} Add --yes to do it without being asked.`,
-    ]);
+    expect([code, stderr.split('\n')[0]]).toEqual([2, `exw: ${question} Add --yes to confirm.`]);
     expect((await exw.run(...args, '--yes')).code).toBe(1);
   });
 });

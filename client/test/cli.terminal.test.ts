@@ -98,7 +98,7 @@ test('what destroys asks first, and only yes is yes', async () => {
     await t.as(acme).post('/contract/ip-authlist', body);
     await terminal.enter('exw authlist clear');
     await terminal.shows(
-      /off the authlist\. There are 1; Exitward's console puts them back for seven days\. Go on\? \[y\/N\]/,
+      /from the authlist\. There are 1; Exitward's console can restore them for seven days\. Continue\? \[y\/N\]/,
     );
     await terminal.press(...keys);
     await terminal.shows(/^exw: Nothing was changed\. *\ncode 1/m);

@@ -259,7 +259,7 @@ describe('authlist watch', () => {
       const body = { ip: seen, user: 'alice', expiry: (await secondsToStart()) + now() };
       const { id } = (await t.as(acme).post('/contract/ip-authlist', body)).body;
       const running = start(...watching);
-      await expect.poll(() => running.stderr, { timeout: 30_000 }).toContain('is left as it is');
+      await expect.poll(() => running.stderr, { timeout: 30_000 }).toContain('is not changed');
       expect((await listed()).map((entry) => [entry.id, entry.expiry])).toEqual([
         [id, body.expiry],
       ]);
@@ -291,7 +291,7 @@ describe('authlist watch', () => {
     await t.as(acme).delete(`/contract/ip-authlist/${own?.id}`);
     const body = { ip: seen, user: 'alice', expiry: now() + 3600 };
     expect((await t.as(acme).post('/contract/ip-authlist', body)).status).toBe(201);
-    await expect.poll(() => running.stderr, { timeout: 30_000 }).toContain('is left as it is');
+    await expect.poll(() => running.stderr, { timeout: 30_000 }).toContain('is not changed');
     running.child.kill('SIGTERM');
     expect((await running.ended()).code).toBe(0);
     expect((await listed()).map(({ expiry }) => expiry)).toEqual([body.expiry]);
@@ -307,7 +307,7 @@ describe('authlist watch', () => {
       const { port } = relay.address() as AddressInfo;
       relay.closeAllConnections();
       relay.close();
-      await expect.poll(() => running.stderr, { timeout: 30_000 }).toContain('It is tried again.');
+      await expect.poll(() => running.stderr, { timeout: 30_000 }).toContain('Trying again.');
       seen = '203.0.113.3';
       relay.listen(port, '127.0.0.1');
       await expect.poll(addresses, { timeout: 30_000 }).toContain('203.0.113.3');

@@ -30,10 +30,10 @@ test('connections that were ended: until when a node without an answer may end s
     endedText({ ...ended, missing: reasons.map((reason) => ({ server: 'fra1', reason })) });
   expect(said()).toBe('1 connection was ended.');
   expect(said('offline')).toBe(
-    '1 connection was ended. No answer from a node of fra1. Until 12:00:30Z they may still be ended there.',
+    '1 connection was ended. No answer from a node of fra1. They may still be ended there until 12:00:30Z.',
   );
   expect(said('unfinished')).toBe('1 connection was ended. No answer from a node of fra1.');
-  expect(endedText({ ...ended, ended: 0, missing: [] })).toBe('No such connection was open.');
+  expect(endedText({ ...ended, ended: 0, missing: [] })).toBe('No open connection matches.');
 });
 
 describe('what a server says', () => {

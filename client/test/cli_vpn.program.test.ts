@@ -77,10 +77,7 @@ test('profile prints one file, and writes files that no other user reads', async
 
 test('status lists the exits with a VPN, and says whether this machine leaves by one', async () => {
   const used = await vpn('status');
-  expect([used.code, used.stderr]).toEqual([
-    0,
-    'This machine leaves by 127.0.0.1, an exit of ams1.\n',
-  ]);
+  expect([used.code, used.stderr]).toEqual([0, 'This machine uses 127.0.0.1, an exit of ams1.\n']);
   expect(used.stdout).toBe(`ams1\tams1.exitward.example\t127.0.0.1\tvpn-ikev2 unknown\tyes
 fra1\tfra1.exitward.example\t198.18.0.1\tvpn-ikev2 unknown,vpn-ikev1 unknown\tno
 fra1\tfra1.exitward.example\t198.18.0.2\tvpn-ikev2 unknown,vpn-ikev1 unknown\tno

@@ -334,7 +334,7 @@ describe('against a running server', () => {
     ]) {
       expectUsageFault(
         await cli.run(...args),
-        /^exitward: This .*Add --yes to do it without being asked\.\nAdd --help .*\n$/,
+        /^exitward: This .*Add --yes to confirm\.\nAdd --help .*\n$/,
       );
     }
     expect(
@@ -604,7 +604,7 @@ describe('against a running server', () => {
     });
     expect([status, stderr]).toEqual([
       1,
-      'data/ holds the demo of "npm start". For a network of your own, choose another folder: EXITWARD_DATA_DIR=network exitward serve\n',
+      'data/ holds the demo of "npm start". For a network of your own, use another folder: EXITWARD_DATA_DIR=network exitward serve\n',
     ]);
     rmSync(folder, { recursive: true });
   });
@@ -700,7 +700,7 @@ describe('backup and restore', () => {
     expect(statSync(copy).mode & 0o777).toBe(0o600);
     expect(await cli.run('backup', copy)).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/is there already/),
+      stderr: expect.stringMatching(/already exists/),
     });
     await cli.run('account', 'create', 'lost', ...terms);
   });

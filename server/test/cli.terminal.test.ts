@@ -70,7 +70,7 @@ test('what destroys asks first, and only yes is yes', async () => {
 
 deepTest('without a terminal to ask at, what destroys says how to do it unasked', async () => {
   await terminal.enter('exitward user raise-token-version acme alice < /dev/null');
-  await terminal.shows(/Add --yes to do it without being asked\./);
+  await terminal.shows(/Add --yes to confirm\./);
   await terminal.shows(/code 2/);
 });
 

@@ -51,7 +51,7 @@ test('a past time is counted back from now; m is minutes there, and in every oth
 
 test('a list has no empty words', () => {
   expect(list('a, b')).toEqual(['a', 'b']);
-  expect(() => list('a,,b')).toThrow('"a,,b": expected names with commas between them');
+  expect(() => list('a,,b')).toThrow('"a,,b": expected names separated by commas');
 });
 
 describe('what is shown', () => {

@@ -152,14 +152,14 @@ test('an order to end connections says which nodes were not reached, and until w
   const done = '12 connections were ended on 1 node.';
   expect(saidOf()).toBe(done);
   expect(saidOf('offline')).toBe(
-    `${done} Not reached: ams1-a (offline). Until 08:00:30Z they may still be ended there.`,
+    `${done} Not reached: ams1-a (offline). They may still be ended there until 08:00:30Z.`,
   );
   expect(saidOf('unfinished')).toBe(
     `${done} Not reached: ams1-a (it took the order and has not said how many it ended).`,
   );
   const nothing = { ended: 0, acknowledged: [{ ended: 0 }, { ended: 0 }], missing: [], until: at };
   expect(endedShown(nothing).sentence).toBe(
-    'No such connection was open on the 2 nodes that answered.',
+    'No open connection matches on the 2 nodes that answered.',
   );
 });
 

@@ -202,7 +202,7 @@ test('the command line drains a node and waits until nothing is open there, and 
       await sleep(200);
     }
     expect(outcome.code).toBe(0);
-    expect(outcome.stderr).toContain('Node 1 (fra1-a) takes no new connections.');
+    expect(outcome.stderr).toContain('Node 1 (fra1-a) accepts no new connections.');
     expect(JSON.parse(outcome.stdout)).toMatchObject({ id, connections: 0 });
 
     expect((await run('undrain', String(id))).code).toBe(0);

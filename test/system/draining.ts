@@ -56,7 +56,7 @@ export function drainingTests(world: () => World, engine: EngineName): void {
     await tunnel.transfer(10, 10);
     expect(isEmpty).toBe(false);
     await tunnel.close();
-    expect(await waiting).toContain('takes no new connections');
+    expect(await waiting).toContain('accepts no new connections');
     await control.command('node', 'undrain', String(node));
     await until(async () => (await decision()) === '200', 10);
     await agent.remove();

@@ -10,10 +10,10 @@ import { now, time } from './values.ts';
 
 export const login = command({
   name: 'login',
-  summary: 'check an API token and store it, with the address and the variant of its service',
+  summary: 'check an API token and store it with the service URL and API variant',
   options: {
     'token-file': {
-      summary: 'file that holds the token; "-", or left out: standard input',
+      summary: 'file with the API token; - for standard input (default: prompt or standard input)',
       value: '<file>',
       read: String,
     },
@@ -42,7 +42,7 @@ export const logout = command({
 
 export const whoami = command({
   name: 'whoami',
-  summary: 'say which account this is, of which service, and check the token',
+  summary: 'check the token, and show its account and service',
   run: async (_given, session) => {
     const { client, url, variant, source } = await session.account();
     const { name } = await client.contract.get();
@@ -58,7 +58,7 @@ export const whoami = command({
 export const contract = command({
   name: 'contract',
   list: true,
-  summary: 'show the contract, and the servers on it with their usage',
+  summary: 'show the contract, its servers and their usage',
   run: async (_given, session) => {
     const { client } = await session.account();
     const [value, servers] = await Promise.all([
@@ -98,7 +98,7 @@ export const contract = command({
   },
 });
 
-/** Of a contract. */
+/** The empty state of a contract without servers. */
 export const noServers = {
   of: 'servers on the contract',
   next: 'your provider adds them',
@@ -107,7 +107,7 @@ export const noServers = {
 export const servers = command({
   name: 'servers',
   list: true,
-  summary: 'list every server of the network, on the contract or not',
+  summary: 'list all servers of the network, on your contract or not',
   run: async (_given, session) => {
     const { client } = await session.account();
     return table(
@@ -173,14 +173,14 @@ export const tokenCreate = command({
   options: {
     user: {
       known: 'users',
-      summary: 'the user who connects with it',
+      summary: 'proxy user that the token is for',
       value: '<name>',
       read: String,
       required: true,
     },
     expiry: {
       summary:
-        'when it ends; when left out, after the default lifetime of the contract, usually a year',
+        "when the token expires (default: after the contract's token lifetime, usually a year)",
       field: 'expire',
       value: '<time>',
       read: time,

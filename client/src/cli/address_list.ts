@@ -1,4 +1,4 @@
-// A list of addresses as a person writes it: a line for each, if need be with a user and an end.
+// A list of addresses as people write it: one per line, optionally with a user and an expiry.
 import { UsageFault } from '../../../kit/src/cli/failures.ts';
 import { address, canonicalAddress, given, now, time } from './values.ts';
 
@@ -28,7 +28,7 @@ export function readAddresses(text: string): { lines: AddressLine[]; faults: Lin
       const read = readLine(words.split(/\s+/), line);
       const ip = canonicalAddress(read.ip) ?? read.ip;
       const before = seen.get(ip);
-      if (before !== undefined) throw new UsageFault(`ip: ${read.ip} is in line ${before} already`);
+      if (before !== undefined) throw new UsageFault(`ip: ${read.ip} is already in line ${before}`);
       seen.set(ip, line);
       lines.push(read);
     } catch (error) {
@@ -40,8 +40,7 @@ export function readAddresses(text: string): { lines: AddressLine[]; faults: Lin
 }
 
 function readLine([ip = '', user, end, ...more]: string[], line: number): AddressLine {
-  if (more.length > 0)
-    throw new UsageFault('expected an address, a user and when it ends, no more');
+  if (more.length > 0) throw new UsageFault('expected at most an address, a user and an expiry');
   const expiry = end === undefined ? undefined : withField('expiry', () => time(end));
   if (expiry !== undefined && expiry <= now()) throw new UsageFault(`expiry: ${end} has passed`);
   return {

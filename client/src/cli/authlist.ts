@@ -47,7 +47,7 @@ const columns: Column[] = [
 /** The user that connections from an address count as. */
 export const userOption = {
   known: 'users',
-  summary: 'the user that connections from the address count as; the only proxy user when left out',
+  summary: 'user that connections from the address count as (default: the only proxy user)',
   value: '<name>',
   read: String,
 } as const;
@@ -93,22 +93,22 @@ const add = command({
     'exw authlist add 203.0.113.7 --user alice --expiry +30d',
     'exw authlist add - --user alice --expiry +30d',
   ],
-  summary: 'let an address connect without a password: by default the one of this machine',
+  summary: 'let an address connect without a password (default: your own)',
   arguments: {
     ip: {
-      summary: 'an IPv4 or IPv6 address; - for a list of them on standard input',
+      summary: 'IPv4 or IPv6 address; - to read a list from standard input',
       read: (text: string) => (text === '-' ? text : address(text)),
       optional: true,
     },
   },
   options: {
     user: userOption,
-    expiry: { summary: 'when it ends; +8h when left out', value: '<time>', read: time },
-    'dry-run': { summary: 'of a list: check it, and only tell what would be listed' },
+    expiry: { summary: 'when the entry expires (default: +8h)', value: '<time>', read: time },
+    'dry-run': { summary: 'with -: only check the list and show what would be added' },
   },
-  notes: `A list has an address in each line, which may be followed by a user and by when it ends; "#" begins a comment.
-All lines are checked first. If the service then refuses one, the others are taken off again. The interface takes an
-address in each request; ${parallelRequests} are sent at a time.`,
+  notes: `Each line of a list has an address, optionally followed by a user and an expiry; "#" starts a comment.
+All lines are checked first. If the service then refuses one, the addresses already added are removed again.
+The API adds one address per request; ${parallelRequests} requests are sent in parallel.`,
   run: async ({ arguments: { ip }, options }, session) => {
     if (options['dry-run'] && ip !== '-')
       throw new UsageFault('--dry-run: expected with a list (-)');
@@ -133,12 +133,12 @@ async function addList(
   if (all.length > 0) {
     const list = all.map(({ line, message }) => `\n- line ${line}, ${message}`);
     throw new Failure(
-      `The list has ${counted(all.length, 'fault')}; nothing was changed.${list.join('')}`,
+      `The list has ${counted(all.length, 'problem')}; nothing was changed.${list.join('')}`,
     );
   }
-  const summary = `${counted(fresh.length, 'address', 'addresses')} to list, for ${users(fresh)}; ${listed} listed already, which stay as they are.`;
+  const summary = `${counted(fresh.length, 'address', 'addresses')} to add for ${users(fresh)}; ${listed} ${listed === 1 ? 'is' : 'are'} already listed.`;
   if (given['dry-run'])
-    return { ...table(fresh, columnsToAdd, undefined), sentence: `Would be: ${summary}` };
+    return { ...table(fresh, columnsToAdd, undefined), sentence: `Dry run: ${summary}` };
   notify(summary);
   const added: AuthlistEntry[] = [];
   for (let at = 0; at < fresh.length; at += parallelRequests) {
@@ -156,7 +156,7 @@ async function addList(
       throw new Failure(`${batch[first]?.ip}: ${(refusal.reason as Error).message} ${outcome}.`);
     }
   }
-  return { ...table(added, columns, undefined), sentence: `Listed: ${added.length}.` };
+  return { ...table(added, columns, undefined), sentence: `Added: ${added.length}.` };
 }
 
 const columnsToAdd: Column[] = columns.filter((column) =>
@@ -220,11 +220,17 @@ const listAll = command({
   options: {
     ip: {
       filter: true,
-      summary: 'with this address, or a part of it',
+      summary: 'only entries with this address or part of it',
       value: '<text>',
       read: String,
     },
-    user: { filter: true, known: 'users', summary: 'of these users', value: '<names>', read: list },
+    user: {
+      filter: true,
+      known: 'users',
+      summary: 'only entries of these users',
+      value: '<names>',
+      read: list,
+    },
   },
   run: async ({ options: { ip, user } }, session) => {
     const { client } = await session.account();
@@ -237,12 +243,12 @@ const listAll = command({
 
 const change = command({
   name: 'authlist change',
-  summary: 'change an entry: by default the one of the address of this machine',
-  arguments: { entry: { ...entryArgument, summary: 'its id or its address' } },
+  summary: 'change an entry (default: the entry of your own address)',
+  arguments: { entry: { ...entryArgument, summary: 'id or address of the entry' } },
   options: {
-    ip: { summary: 'another address', value: '<ip>', read: address },
-    user: { known: 'users', summary: 'another user', value: '<name>', read: String },
-    expiry: { summary: 'when it ends', value: '<time>', read: time },
+    ip: { summary: 'new address', value: '<ip>', read: address },
+    user: { known: 'users', summary: 'new user', value: '<name>', read: String },
+    expiry: { summary: 'new expiry', value: '<time>', read: time },
   },
   run: async ({ arguments: { entry }, options: { ip, user, expiry } }, session) => {
     const changes = given({ ip, user, expiry });
@@ -258,14 +264,14 @@ const change = command({
 
 const remove = command({
   name: 'authlist remove',
-  summary: 'take addresses off the list: by default the one of this machine',
+  summary: 'remove addresses from the list (default: your own)',
   arguments: {
-    entry: { ...entryArgument, many: true, summary: 'ids or addresses' },
+    entry: { ...entryArgument, many: true, summary: 'id or address of an entry' },
   },
   question: ({ arguments: { entry } }) =>
     entry.length === 0
-      ? 'This takes the address of this machine off the authlist.'
-      : `This takes ${counted(entry.length, 'address', 'addresses')} off the authlist: ${entry.join(', ')}.`,
+      ? 'This removes your address from the authlist.'
+      : `This removes ${counted(entry.length, 'address', 'addresses')} from the authlist: ${entry.join(', ')}.`,
   extent: async () => '"exw authlist add" undoes it.',
   run: async ({ arguments: { entry } }, session) => {
     const account = await session.account();
@@ -279,12 +285,12 @@ const remove = command({
 
 const clear = command({
   name: 'authlist clear',
-  summary: 'take all addresses off the list',
-  question: () => 'This takes all addresses off the authlist.',
+  summary: 'remove all addresses from the list',
+  question: () => 'This removes all addresses from the authlist.',
   extent: async (_given, session) => {
     const { client } = await session.account();
     const { length } = await client.authlist.list();
-    return `There are ${length}; Exitward's console puts them back for seven days.`;
+    return `There are ${length}; Exitward's console can restore them for seven days.`;
   },
   run: async (_given, session) => {
     const { client } = await session.account();
@@ -295,18 +301,17 @@ const clear = command({
 
 const watch = command({
   name: 'authlist watch',
-  summary: 'keep the address of this machine listed, also when it changes, until this ends',
+  summary: 'keep your address listed while this runs, even if it changes',
   options: {
     user: userOption,
     every: {
-      summary: 'how often the address is looked at; 1min when left out',
+      summary: 'time between checks of the address (default: 1min)',
       value: '<span>',
       read: span,
     },
-    expiry: { summary: 'when to stop; at Ctrl-C when left out', value: '<time>', read: time },
+    expiry: { summary: 'when to stop (default: at Ctrl-C)', value: '<time>', read: time },
   },
-  notes: `It prints each address that it lists. At its end it takes the address off the list; if it is killed, the
-entry expires after five times --every. An address that was listed before is left as it is.`,
+  notes: `Prints each address that it adds, and removes the address at the end. If it is killed, the entry expires after five times --every. An address that is already listed is not changed.`,
   run: async ({ options: { user, every = 60, expiry: end } }, session) => {
     if (end !== undefined && end <= now())
       throw new UsageFault(`--expiry: ${timeInWords(end)} has passed`);

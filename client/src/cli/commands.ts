@@ -21,26 +21,27 @@ import type { Environment } from './stored_login.ts';
 import { vpnCommands } from './vpn.ts';
 
 const notes = `
-EXW_URL          where the service is
-EXW_VARIANT      current or earlier
-EXW_TOKEN_FILE   a file that holds the API token
-EXW_TOKEN        the API token itself, for CI systems that keep secrets in variables
-EXW_… come before the stored login. Times: +8h, +30d, 2027-01-31, 2027-01-31T12:00Z or epoch seconds.
+EXW_URL          service URL
+EXW_VARIANT      API variant: current or earlier
+EXW_TOKEN_FILE   file with the API token
+EXW_TOKEN        the API token itself, for CI systems that store secrets in variables
+These variables override the stored login.
+Times: +8h, +30d, 2027-01-31, 2027-01-31T12:00Z or epoch seconds.
 Units of times: ${timeUnits}.
-Off a terminal, lists are tab-separated, without a header and with plain numbers.
+When the output isn't a terminal, lists are tab-separated, with plain numbers and no header.
 `;
 
 const groups: Program<Session>['groups'] = {
-  'Log in': [login, logout, whoami],
-  'See the account': [
+  Login: [login, logout, whoami],
+  Account: [
     ...[status, contract, servers, exits, users],
     ...[connections, endConnections, refusals],
   ],
-  'Give access': [...authlistCommands, tokenCreate],
+  Access: [...authlistCommands, tokenCreate],
   'Custom DNS': dnsCommands,
   VPN: vpnCommands,
-  'Go through the proxy': [run, doctor],
-  'Your shell': [completionOf('exw')],
+  Proxy: [run, doctor],
+  Shell: [completionOf('exw')],
 };
 
 /** Every command of exw. */
@@ -67,20 +68,20 @@ export function exw(env: Environment, version = ''): Program<Session> {
     requestFailureOf,
     ask: (words, onAway) => askService(words, env, onAway),
     linesOf: (message, error) => [
-      isOnItsWay(error) && session ? `${message}. ${session.wayInWords()}` : message,
+      hasNoResponse(error) && session ? `${message}. ${session.wayInWords()}` : message,
       ...(error instanceof ExitwardError && error.mayHaveActed
-        ? ['The change may have been made all the same; look before you try again.']
+        ? ['The change may have been saved. Check before you try again.']
         : []),
     ],
   };
 }
 
-/** /v0 names the field of an error in its message alone. */
+/** /v0 names the field only in the message. */
 const requestFailureOf = (error: unknown) =>
   error instanceof ExitwardError && error.status !== undefined && !error.mayHaveActed
     ? new RequestFailure(error.status, error)
     : undefined;
 
-/** Whether there was no response, and not because of a proxy, which the message names then. */
-const isOnItsWay = (error: unknown) =>
+/** Whether there was no response (a proxy error is named in the message). */
+const hasNoResponse = (error: unknown) =>
   error instanceof ConnectionError && !isProxyFault((error.cause as Error | undefined)?.cause);

@@ -73,30 +73,35 @@ function shownConnections(value: OpenConnections, by: string | undefined): Shown
 
 const by = ['user', 'server', 'address'] as const;
 
-const listOptions = {
+/** The options that select connections, and the person who asks. */
+const selectors = {
   ...personOptions,
   of: {
-    ...{ filter: true, summary: 'only those of this user', field: 'user' },
+    ...{ filter: true, summary: 'only connections of this user', field: 'user' },
     ...{ value: '<name>', read: String },
   },
   address: {
-    ...{ filter: true, summary: 'only those from this address', field: 'address' },
+    ...{ filter: true, summary: 'only connections from this address', field: 'address' },
     ...{ value: '<ip>', read: address },
   },
   exit: {
-    ...{ filter: true, summary: 'only those to this exit IP', field: 'exit_ip' },
+    ...{ filter: true, summary: 'only connections to this exit IP', field: 'exit_ip' },
     ...{ value: '<ip>', read: address },
   },
   server: {
-    ...{ filter: true, summary: 'only those of this server', field: 'server' },
+    ...{ filter: true, summary: 'only connections on this server', field: 'server' },
     ...{ value: '<name>', read: String },
   },
+} as const satisfies Options;
+
+const listOptions = {
+  ...selectors,
   by: {
-    ...{ summary: 'the sums of each of these', field: 'by', choices: by },
+    ...{ summary: 'show totals for each of these', field: 'by', choices: by },
     ...{ value: `<${by.join('|')}>`, read: String },
   },
   limit: {
-    ...{ summary: 'how many groups or sums to list; 1000, the most, when left out' },
+    ...{ summary: 'maximum number of rows, up to 1000 (default: 1000)' },
     ...{ field: 'limit', value: '<number>', read: countUpTo(1000) },
   },
 } as const satisfies Options;
@@ -104,9 +109,9 @@ const listOptions = {
 export const connections = command({
   name: 'connections',
   list: true,
-  summary: 'list open connections by user, address and exit IP, the most first',
+  summary: 'list open connections by user, address and exit IP, largest groups first',
   options: listOptions,
-  notes: `${personNotes}\nWithout the admin flag you see your own connections.`,
+  notes: `${personNotes}\nWithout the admin flag, you see only your own connections.`,
   examples: [
     'exw connections --user alice --watch',
     'exw connections --user alice --of bob --by address',
@@ -130,24 +135,20 @@ interface Ended {
 export function endedText({ ended, missing, until }: Ended): string {
   const sentences = [
     ended === 0
-      ? 'No such connection was open.'
+      ? 'No open connection matches.'
       : `${counted(ended, 'connection')} ${ended === 1 ? 'was' : 'were'} ended.`,
     missingNote(missing, 'No answer'),
     missing.some(({ reason }) => reason !== 'unfinished')
-      ? `Until ${clockInWords(until)} they may still be ended there.`
+      ? `They may still be ended there until ${clockInWords(until)}.`
       : undefined,
   ];
   return sentences.filter(Boolean).join(' ');
 }
 
 const endOptions = {
-  ...personOptions,
-  of: { summary: 'those of this user', field: 'user', value: '<name>', read: String },
-  address: { summary: 'those from this address', field: 'address', value: '<ip>', read: address },
-  exit: { summary: 'those to this exit IP', field: 'exit_ip', value: '<ip>', read: address },
-  server: { summary: 'those of this server', field: 'server', value: '<name>', read: String },
+  ...selectors,
   service: {
-    summary: 'those of this service: proxy, proxy-https, vpn-ikev2, …',
+    summary: 'only connections through this service: proxy, proxy-https, vpn-ikev2, …',
     field: 'service',
     value: '<service>',
     read: String,
@@ -156,16 +157,16 @@ const endOptions = {
 
 export const endConnections = command({
   name: 'connections end',
-  summary: 'end open connections: all that have in common what the options say',
+  summary: 'end all open connections that match the options',
   options: endOptions,
-  notes: `${personNotes}\nWithout the admin flag you end your own connections.`,
+  notes: `${personNotes}\nWithout the admin flag, you can end only your own connections.`,
   examples: ['exw connections end --user alice --address 203.0.113.7'],
   question: ({ options: { of, address, exit, server, service } }) => {
     const named = Object.entries({ of, from: address, 'to the exit IP': exit, on: server });
     const parts = [...named, ['by', service] as const].flatMap(([word, value]) =>
       value === undefined ? [] : [` ${word} ${value}`],
     );
-    return `This ends ${parts.length === 0 ? 'all open connections' : `the open connections${parts.join('')}`} that you may end. A user whose right stands may connect again at once.`;
+    return `This ends all open connections${parts.join('')} that you may end. Users who still have access can connect again at once.`;
   },
   run: async ({ options }, session): Promise<Shown> => {
     const value = await asPerson(session, options, (person) =>

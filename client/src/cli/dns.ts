@@ -29,7 +29,7 @@ const columns: Column[] = [
 ];
 
 const waitOption = {
-  summary: 'wait so long for the proxies of the server to apply it',
+  summary: 'wait up to this long for the proxies to apply the entry',
   value: '<span>',
   read: span,
 } as const;
@@ -39,18 +39,18 @@ const waiting = (waitSeconds: number | undefined) => given({ waitSeconds });
 const add = command({
   name: 'dns add',
   examples: ['exw dns add fra1 www.example.com 203.0.113.7 --expiry +30d --wait 10s'],
-  summary: 'have a server resolve a hostname to an address of yours, on the override port',
+  summary: 'point a hostname at an IP address of your choice, on the override port',
   arguments: {
     server: {
       known: 'servers',
-      summary: 'the short name of a server on the contract',
+      summary: 'short name of a server on the contract',
       read: String,
     },
-    hostname: { summary: 'the hostname', read: String },
-    ip: { summary: 'the address that it leads to', read: address },
+    hostname: { summary: 'hostname to resolve', read: String },
+    ip: { summary: 'IP address that it resolves to', read: address },
   },
   options: {
-    expiry: { summary: 'when it ends; +8h when left out', value: '<time>', read: time },
+    expiry: { summary: 'when the entry expires (default: +8h)', value: '<time>', read: time },
     wait: waitOption,
   },
   run: async ({ arguments: given, options: { expiry, wait } }, session) => {
@@ -62,23 +62,28 @@ const add = command({
 
 function shownEntry(entry: Override, isUsual = false): Shown {
   const { hostname, ip, server, status, expiry } = entry;
-  const sentence = `${hostname} leads to ${ip} on ${server} until ${timeInWords(expiry)}: ${status}.`;
+  const sentence = `${hostname} points at ${ip} on ${server} until ${timeInWords(expiry)}: ${status}.`;
   return record(entry, columns, `${sentence}${isUsual ? usualEnd : ''}`);
 }
 
 const listAll = command({
   name: 'dns list',
   list: true,
-  summary: 'list the entries, those that have expired within 30 days included',
+  summary: 'list entries, including those that expired in the last 30 days',
   options: {
     server: {
       filter: true,
       known: 'servers',
-      summary: 'of these servers',
+      summary: 'only entries on these servers',
       value: '<names>',
       read: list,
     },
-    ip: { filter: true, summary: 'that lead to this address', value: '<ip>', read: address },
+    ip: {
+      filter: true,
+      summary: 'only entries that resolve to this address',
+      value: '<ip>',
+      read: address,
+    },
   },
   run: async ({ options: { server, ip } }, session) => {
     const { client } = await session.account();
@@ -91,19 +96,19 @@ const listAll = command({
 
 const idArgument = {
   known: 'entries',
-  summary: 'the id of the entry, as lists show it',
+  summary: 'id of the entry, as shown by dns list',
   read: id,
 } as const;
 
 const change = command({
   name: 'dns change',
-  summary: 'change an entry; it is pending again until the proxies have applied that',
+  summary: 'change an entry; it is pending until the proxies have applied the change',
   arguments: { id: idArgument },
   options: {
-    server: { known: 'servers', summary: 'another server', value: '<name>', read: String },
-    hostname: { summary: 'another hostname', value: '<name>', read: String },
-    ip: { summary: 'another address', value: '<ip>', read: address },
-    expiry: { summary: 'when it ends', value: '<time>', read: time },
+    server: { known: 'servers', summary: 'new server', value: '<name>', read: String },
+    hostname: { summary: 'new hostname', value: '<name>', read: String },
+    ip: { summary: 'new address', value: '<ip>', read: address },
+    expiry: { summary: 'new expiry', value: '<time>', read: time },
     wait: waitOption,
   },
   run: async ({ arguments: { id: entryId }, options: { wait, ...options } }, session) => {
@@ -138,7 +143,7 @@ const clear = command({
   extent: async (_given, session) => {
     const { client } = await session.account();
     const { length } = await client.overrides.list();
-    return `There are ${length}; Exitward's console puts them back for seven days.`;
+    return `There are ${length}; Exitward's console can restore them for seven days.`;
   },
   run: async (_given, session) => {
     const { client } = await session.account();
@@ -152,7 +157,7 @@ const wait = command({
   summary: 'wait until an entry is active',
   arguments: { id: idArgument },
   options: {
-    timeout: { summary: 'how long at most; 1min when left out', value: '<span>', read: span },
+    timeout: { summary: 'maximum time to wait (default: 1min)', value: '<span>', read: span },
   },
   run: async ({ arguments: given, options: { timeout = usualWaitSeconds } }, session) => {
     const { client } = await session.account();
@@ -161,7 +166,7 @@ const wait = command({
     const { id: number, server, hostname, ip } = entry;
     if (entry.status === 'pending') {
       notify(
-        `Waiting for the proxies of ${server} to lead ${hostname} to ${ip} (entry ${number}).`,
+        `Waiting for the proxies of ${server} to point ${hostname} at ${ip} (entry ${number}).`,
       );
     }
     while (entry.status === 'pending') {

@@ -20,10 +20,10 @@ import { proxyUsers } from './authlist.ts';
 import { command } from './command.ts';
 import {
   type Credentials,
-  chooseExit,
   credentialOptions,
   credentialsOf,
   portOptions,
+  selectExit,
   urlOf,
   withBasePort,
 } from './exits.ts';
@@ -70,26 +70,25 @@ function destination(text: string): string {
 export const doctor = command({
   name: 'doctor',
   reportsSettings: true,
-  summary: 'say why a connection through the proxy does not work, and what fixes it',
+  summary: 'find out why a connection through the proxy fails, and how to fix it',
   options: {
     server: {
       known: 'servers',
-      summary: 'the server to look at; the first that works when left out',
+      summary: 'server to check (default: the first that works)',
       value: '<name>',
       read: String,
     },
-    exit: { known: 'exits', summary: 'the exit IP to look at', value: '<ip>', read: address },
+    exit: { known: 'exits', summary: 'exit IP to check', value: '<ip>', read: address },
     to: {
-      summary: `where a connection through the exit is tried to; ${usualDestination} when left out`,
+      summary: `destination to connect to through the exit (default: ${usualDestination})`,
       value: '<host:port>',
       read: destination,
     },
     ...credentialOptions,
     ...portOptions,
   },
-  notes: `Each line says ok, warning or fault; below a fault stands the command or step that fixes it. The exit code is 1 when
-there is a fault. With --user and --token-file that proxy access token is tried, and the address of this machine
-need not be listed.`,
+  notes: `Each line starts with ok, warning or fault; the line below says how to fix it. The exit code is 1 if there is a fault.
+With --user and --token-file, that proxy access token is tried, and your address doesn't need to be listed.`,
   examples: ['exw doctor', 'exw doctor --server fra1 --user alice --token-file token.txt'],
   run: async ({ options }, session) => {
     const credentials = await credentialsOf(options.user, options['token-file']);
@@ -120,7 +119,7 @@ async function* examined(
   credentials: Credentials | undefined,
 ): AsyncGenerator<Finding> {
   for (const sentence of session.unknownSettings) {
-    yield warning('settings', sentence, 'set it right in the environment');
+    yield warning('settings', sentence, 'correct it in the environment');
   }
   let account: Account;
   try {
@@ -134,28 +133,28 @@ async function* examined(
   if (!isUsable) return;
   const user = credentials?.user ?? (await userInRemedies(account));
   if (!credentials) yield await addressOf(account.client, user);
-  let chosen: { server: ContractServer; exit: ExitIp };
+  let selected: { server: ContractServer; exit: ExitIp };
   let portOf: Wanted;
   try {
-    chosen = await chooseExit(account, wanted);
+    selected = await selectExit(account, wanted);
     portOf = await withBasePort(account, wanted);
   } catch (error) {
     const remedy = 'exw contract lists the servers of the contract; your provider adds others';
     return yield fault('exit', (error as Error).message, remedy);
   }
-  yield exitOf(chosen);
-  yield* throughOf(chosen, portOf, credentials, user);
+  yield exitOf(selected);
+  yield* throughOf(selected, portOf, credentials, user);
 }
 
 /** Whether the service can be reached, accepts the token, and has a valid contract. */
 async function serviceOf({ client, url }: Account): Promise<[Finding[], isUsable: boolean]> {
   try {
     const { name, expiry, period } = await client.contract.get({ retries: 1, timeoutSeconds: 10 });
-    const token = ok('token', `The service knows the token: it is of ${name}.`);
+    const token = ok('token', `The service accepts the token of ${name}.`);
     return [[ok('service', `${url} answers.`), token, contractOf(expiry, period)], true];
   } catch (error) {
     if (error instanceof ConnectionError) {
-      const remedy = 'see whether this machine is online, and whether --url is right';
+      const remedy = 'check that this machine is online and that --url is right';
       return [[fault('service', error.message, remedy)], false];
     }
     const answers = ok('service', `${url} answers.`);
@@ -171,7 +170,7 @@ function tokenFault(error: unknown, url: string): Finding {
   if (error instanceof ForbiddenError) return fault('token', message, 'ask your provider');
   const remedy =
     error instanceof NotFoundError
-      ? 'see whether --url and --variant are right'
+      ? 'check --url and --variant'
       : 'try again later; ask your provider';
   return fault('service', message, remedy);
 }
@@ -181,10 +180,11 @@ function contractOf(expiry: number, { usage, limit }: { usage: number; limit: nu
     return fault('contract', `The contract ended ${timeInWords(expiry)}.`, 'ask your provider');
   }
   if (usage >= limit) {
-    const remedy = 'wait for the next period (exw contract), or ask your provider for more';
+    const remedy =
+      'wait for the next period (exw contract), or ask your provider for a higher limit';
     return warning('contract', 'The limit of the billing period is used up.', remedy);
   }
-  return ok('contract', `The contract holds until ${timeInWords(expiry)}.`);
+  return ok('contract', `The contract is valid until ${timeInWords(expiry)}.`);
 }
 
 /** Whether the address of this machine is listed, for whom and until when. */
@@ -203,7 +203,7 @@ async function addressOf(client: Exitward, user: string): Promise<Finding> {
       : warning('address', sentence, `exw authlist change ${entry.id} --expiry +8h`);
   } catch (error) {
     if (!(error instanceof ExitwardError || error instanceof Failure)) throw error;
-    const sentence = `Whether this address is listed is unknown: ${error.message}`;
+    const sentence = `Could not check whether your address is listed: ${error.message}`;
     return warning('address', sentence, 'exw authlist list, with a token that may write');
   }
 }
@@ -211,7 +211,7 @@ async function addressOf(client: Exitward, user: string): Promise<Finding> {
 function exitOf({ server, exit }: { server: ContractServer; exit: ExitIp }): Finding {
   const sentence = `${exit.ip} of ${server.server} is ${exit.status}.`;
   if (exit.status === 'ok') return ok('exit', sentence);
-  const remedy = 'choose another one: exw exits, and --server or --exit';
+  const remedy = 'use another one: exw exits, and --server or --exit';
   return exit.status === 'crit'
     ? fault('exit', sentence, remedy)
     : warning('exit', sentence, remedy);
@@ -229,8 +229,7 @@ async function* throughOf(
   const where = `Port ${proxy.port} of ${proxy.hostname}`;
   const outcome = await requestThrough(proxy, to);
   if ('closed' in outcome) {
-    const remedy =
-      'see whether a firewall lets connections out to it, and whether --base-port and --host are right';
+    const remedy = 'check that no firewall blocks it, and that --base-port and --host are right';
     return yield fault('port', `${where} can't be used: ${outcome.closed}.`, remedy);
   }
   yield ok('port', `${where} is open.`);
@@ -239,7 +238,7 @@ async function* throughOf(
     'proxy',
     `It refuses ${to}: ${outcome.answer}`,
     remediesFor(user)[outcome.reason] ??
-      `another --to, or server (exw exits); or ask your operator about "${outcome.reason}"`,
+      `try another --to or another server (exw exits), or ask your provider about "${outcome.reason}"`,
   );
 }
 
@@ -257,19 +256,19 @@ const remediesFor = (user: string): Record<string, string> => ({
   bad_token: `exw token create --user ${user}`,
   expired_token: `exw token create --user ${user}`,
   old_token_version: `exw token create --user ${user}`,
-  inactive_user: 'your administrator makes the user active, or name another one',
-  no_proxy_flag: 'your administrator lets the user use the proxies, or name another one',
-  user_expired: 'your administrator extends the user’s time, or name another one',
+  inactive_user: 'ask your administrator to activate the user, or use another user',
+  no_proxy_flag: 'ask your administrator to let the user use the proxies, or use another user',
+  user_expired: 'ask your administrator to extend the user’s time, or use another user',
   not_for_user:
-    'choose another server: exw exits; or your administrator lets the user use this one',
-  user_limit_reached: 'your administrator raises the user’s limit, or name another one',
+    'use another server: exw exits; or ask your administrator to allow this one for the user',
+  user_limit_reached: 'ask your administrator to raise the user’s limit, or use another user',
   too_many_connections: 'close connections, or wait',
   too_many_addresses: 'close the connections from other addresses, or wait a few minutes',
-  wrong_port: '--base-port, as your provider says',
-  server_not_on_contract: 'choose another one: exw exits',
-  drained: 'choose another one: exw exits, and --server',
+  wrong_port: 'set --base-port to the value from your provider',
+  server_not_on_contract: 'use another one: exw exits',
+  drained: 'use another one: exw exits, and --server',
   destination_refused:
-    '--to with another destination: the operator decides which addresses and ports are open',
+    'try another destination with --to: the operator decides which addresses and ports are open',
 });
 
 /** For people each finding with its remedy below; for programs a line of four cells. */

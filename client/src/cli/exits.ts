@@ -13,21 +13,20 @@ import { port } from './values.ts';
 
 /** The options that select a port of an exit IP. */
 export const portOptions = {
-  override: { summary: 'the override port, where custom DNS entries hold' },
+  override: { summary: 'use the override port, where custom DNS entries apply' },
   service: {
-    summary: 'proxy-https speaks TLS to the proxy itself; proxy when left out',
-    value: '<name>',
+    summary: 'proxy-https uses TLS to the proxy (default: proxy)',
+    value: '<proxy|proxy-https>',
     choices: ['proxy', 'proxy-https'],
     read: (text: string) => text as 'proxy' | 'proxy-https',
   },
   'base-port': {
-    summary:
-      'the base of the port scheme to use, where the account has several; its first when left out',
+    summary: "base port of the port scheme to use (default: the account's first)",
     value: '<port>',
     read: port,
   },
   host: {
-    summary: 'reach the server by this name or address, instead of its hostname',
+    summary: 'name or address to use instead of the hostname of the server',
     value: '<host>',
     read: String,
   },
@@ -37,12 +36,12 @@ export const portOptions = {
 export const credentialOptions = {
   user: {
     known: 'users',
-    summary: 'put this user into the URLs, with --token-file',
+    summary: 'proxy user; requires --token-file',
     value: '<name>',
     read: String,
   },
   'token-file': {
-    summary: "a file with that user's proxy access token; - for standard input",
+    summary: "file with the user's token; - for standard input",
     value: '<file>',
     read: String,
   },
@@ -112,17 +111,17 @@ async function proxyServers(
   const filter = names ? { server: names } : {};
   const servers = await client.contract.servers.list({ ...filter, detail: ['location'] });
   const unknown = names?.find((name) => !servers.some(({ server }) => server === name));
-  if (unknown !== undefined) throw new Failure(`${unknown} is no server of the contract.`);
+  if (unknown !== undefined) throw new Failure(`${unknown} is not on the contract.`);
   // The earlier variant has one service for both.
   const wanted = variant === 'earlier' ? 'proxy' : service;
   return servers.filter(({ services }) => services.includes(wanted));
 }
 
 /**
- * The exit to leave by: the requested one, else the first that works.
+ * The exit to use: the requested one, else the first that works.
  * Errors: a failure when there is none.
  */
-export async function chooseExit(
+export async function selectExit(
   account: Account,
   wanted: { server?: string | undefined; exit?: string | undefined; service?: string | undefined },
 ): Promise<{ server: ContractServer; exit: ExitIp }> {
@@ -131,10 +130,10 @@ export async function chooseExit(
   const exits = servers
     .flatMap((server) => server.ips.map((exit) => ({ server, exit })))
     .filter(({ exit }) => wanted.exit === undefined || exit.ip === wanted.exit);
-  const chosen = exits.find(({ exit }) => exit.status === 'ok') ?? exits[0];
-  if (chosen) return chosen;
-  const what = wanted.exit === undefined ? `${wanted.service ?? 'proxy'} service` : wanted.exit;
-  throw new Failure(`${wanted.server ?? 'The contract'} has no ${what}.`);
+  const selected = exits.find(({ exit }) => exit.status === 'ok') ?? exits[0];
+  if (selected) return selected;
+  const missing = wanted.exit === undefined ? `${wanted.service ?? 'proxy'} service` : wanted.exit;
+  throw new Failure(`${wanted.server ?? 'The contract'} has no ${missing}.`);
 }
 
 const columns: Column[] = [
@@ -214,17 +213,17 @@ export const exits = command({
   name: 'exits',
   examples: ['exw exits --server fra1,ams1 --format txt', 'exw exits --format csv'],
   list: true,
-  summary: 'list the exit IPs of the servers on the contract, with the port that leads to each',
+  summary: 'list the exit IPs on your contract, and the port of each',
   options: {
     server: {
       filter: true,
       known: 'servers',
-      summary: 'of these servers alone',
+      summary: 'only these servers',
       value: '<names>',
       read: list,
     },
     format: {
-      summary: 'url: http://host:port; txt: host:port; csv, with a header; json',
+      summary: 'url: http://host:port; txt: host:port; csv: with a header',
       value: '<name>',
       choices: ['url', 'txt', 'csv', 'json'],
       read: (text: string) => text as keyof typeof formats,

@@ -67,7 +67,7 @@ async function seenAddress(client: Exitward): Promise<string> {
     const ip = addressIn(error.message);
     if (ip !== undefined) return ip;
   }
-  throw new Failure('The service does not tell from which address it is called.');
+  throw new Failure("The service doesn't say which address this machine calls from.");
 }
 
 /** The entry of this machine's address. Errors: a failure when it is not listed. */
@@ -122,7 +122,7 @@ export class OwnAddress {
     this.#terms.onListed?.(added);
   }
 
-  /** Looks again and again, until the signal or the end. Errors: those that are not temporary. */
+  /** Checks the address regularly until the signal or the end. Errors: lasting ones. */
   async keep(signal: AbortSignal): Promise<void> {
     for (;;) {
       const seconds = this.#untilNextLook();
@@ -136,12 +136,12 @@ export class OwnAddress {
       } catch (error) {
         if (this.#hasEnded(error)) return;
         if (!passes(error)) throw error;
-        notify(`exw: ${error.message} It is tried again.`);
+        notify(`exw: ${error.message} Trying again.`);
       }
     }
   }
 
-  /** Takes the address off the list again. */
+  /** Removes the address from the list. */
   async remove(): Promise<void> {
     const entry = this.#ownEntry;
     this.#ownEntry = undefined;
@@ -198,9 +198,7 @@ export class OwnAddress {
     if (this.#others?.id === entry.id) return;
     this.#others = entry;
     const until = timeInWords(entry.expiry);
-    notify(
-      `${ip} is listed for ${entry.user} already, until ${until}; that entry is left as it is.`,
-    );
+    notify(`${ip} is already listed for ${entry.user} until ${until}; that entry is not changed.`);
   }
 
   async #renew(): Promise<void> {

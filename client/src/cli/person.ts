@@ -11,31 +11,31 @@ import { readSecret, type Session } from './session.ts';
 
 export const personOptions = {
   user: {
-    summary: 'your user name',
+    summary: 'your username',
     value: '<name>',
     read: String,
     required: true,
   },
   account: {
-    summary: 'the name of your account; that of the API token when left out',
+    summary: 'name of your account (default: the account of the API token)',
     value: '<name>',
     read: String,
   },
   'password-file': {
-    summary: 'read your password from this file; else from standard input',
+    summary: 'file with your password (default: prompt or standard input)',
     value: '<file>',
     read: String,
   },
   code: {
-    summary: 'a code of your second factor; it is asked for on a terminal',
+    summary: 'code of your second factor, if you have one (default: prompt)',
     value: '<code>',
     read: String,
   },
 } as const satisfies Record<string, Option>;
 
 /** Shown below the options of each command that signs in. */
-export const personNotes = `You sign in with your password, as in the console, and are signed out again; an API token doesn't work here.
-The password is asked for on a terminal, without showing it. It is stored nowhere.`;
+export const personNotes = `This command signs you in with your password, as in the console, and signs you out again. An API token doesn't work here.
+On a terminal you are prompted for the password. It is never stored.`;
 
 type Credentials = OptionValues<typeof personOptions>;
 
@@ -62,7 +62,7 @@ async function signIn(session: Session, given: Credentials): Promise<Person> {
   // The service is checked before the password is requested, since the password is sent there.
   const { url, has_token } = session.serviceFacts();
   if (given.account === undefined && !has_token) {
-    throw new UsageFault('--account: expected the name of your account, or "exw login" before');
+    throw new UsageFault('--account: expected the name of your account; or run "exw login" first');
   }
   const account = given.account ?? (await (await session.account()).client.contract.get()).name;
   const password = await readSecret(given['password-file'] ?? '-', 'Password');

@@ -23,35 +23,42 @@ const columns: Column[] = [
 const options = {
   ...personOptions,
   here: {
-    summary: 'those from the address that you call from, also where they name no user',
+    summary: 'refusals from your own address, with or without a user',
     field: 'own_address',
   },
   of: {
-    ...{ filter: true, summary: 'only those that name this user', field: 'user' },
+    ...{ filter: true, summary: 'only refusals with this user', field: 'user' },
     ...{ value: '<name>', read: String },
   },
   address: {
-    ...{ filter: true, summary: 'only those from this address', field: 'address' },
+    ...{ filter: true, summary: 'only refusals from this address', field: 'address' },
     ...{ value: '<ip>', read: address },
   },
   server: {
-    ...{ filter: true, summary: 'only those of this server', field: 'server' },
+    ...{ filter: true, summary: 'only refusals on this server', field: 'server' },
     ...{ value: '<name>', read: String },
   },
   reason: {
-    ...{ filter: true, summary: 'only with this reason: unknown_address, expired_token, …' },
+    ...{
+      filter: true,
+      summary: 'only refusals with this reason: unknown_address, expired_token, …',
+    },
     ...{ field: 'reason', value: '<word>', read: String },
   },
   since: {
-    ...{ filter: true, summary: 'only from then on: 2027-01-31, 2h or 7d ago', field: 'since' },
+    ...{
+      filter: true,
+      summary: 'only at or after this time, such as 2027-01-31, or 2h for two hours ago',
+      field: 'since',
+    },
     ...{ value: '<time>', read: past },
   },
   until: {
-    ...{ filter: true, summary: 'only before that: 2027-01-31, 2h or 7d ago', field: 'until' },
+    ...{ filter: true, summary: 'only before this time', field: 'until' },
     ...{ value: '<time>', read: past },
   },
   limit: {
-    ...{ summary: 'how many; 1000 when left out', field: 'limit' },
+    ...{ summary: 'maximum number (default: 1000)', field: 'limit' },
     ...{ value: '<count>', read: count },
   },
 } as const satisfies Options;
@@ -59,9 +66,9 @@ const options = {
 export const refusals = command({
   name: 'refusals',
   list: true,
-  summary: 'list connections that were refused lately, the newest first',
+  summary: 'list recently refused connections, newest first',
   options,
-  notes: `${personNotes}\nWithout the admin flag you see those that name you.`,
+  notes: `${personNotes}\nWithout the admin flag, you see only refusals with your username.`,
   run: async (given, session): Promise<Shown> => {
     const { limit = 1000 } = given.options;
     const query = queryOf({ ...fieldsIn(options, given.options), limit: Math.min(limit, 1000) });

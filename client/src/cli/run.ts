@@ -6,7 +6,7 @@ import { notify } from '../../../kit/src/cli/output.ts';
 import { lifetimeUntil } from './account.ts';
 import { requireUser, userOption } from './authlist.ts';
 import { command } from './command.ts';
-import { type Credentials, chooseExit, portOptions, urlOf, withBasePort } from './exits.ts';
+import { type Credentials, portOptions, selectExit, urlOf, withBasePort } from './exits.ts';
 import { OwnAddress } from './own_address.ts';
 import type { Account } from './session.ts';
 import { exitCodeOf, PassedSignals } from './signals.ts';
@@ -30,47 +30,49 @@ export const run = command({
     'exw run --user alice -- curl https://www.example.com/',
     'exw run --server fra1 --user alice --token -- ./crawl',
   ],
-  summary: 'run a command behind the proxy',
+  summary: 'run a command through the proxy',
   verbatim: true,
   arguments: {
-    command: { summary: 'the command to run, with its arguments', read: String, many: true },
+    command: { summary: 'command to run, with its arguments', read: String, many: true },
   },
   options: {
     server: {
       known: 'servers',
-      summary: 'the server to leave by; the first that works when left out',
+      summary: 'server to use (default: the first that works)',
       value: '<name>',
       read: String,
     },
-    exit: { known: 'exits', summary: 'the exit IP to leave by', value: '<ip>', read: address },
-    user: { ...userOption, summary: 'the user it counts as; the only proxy user when left out' },
+    exit: { known: 'exits', summary: 'exit IP to use', value: '<ip>', read: address },
+    user: {
+      ...userOption,
+      summary: 'user that the traffic counts as (default: the only proxy user)',
+    },
     token: {
-      summary: 'use a proxy access token, instead of listing the address (current variant)',
+      summary: 'use a proxy access token instead of listing your address (current variant)',
     },
     expiry: {
-      summary: 'when that token ends; +1h when left out',
+      summary: 'when the token expires (default: +1h)',
       value: '<time>',
       read: time,
     },
     'no-proxy': {
-      summary: `hosts that are reached directly; ${usualNoProxy} when left out, '' for none`,
+      summary: `hosts to reach directly; '' for none (default: ${usualNoProxy})`,
       value: '<hosts>',
       read: String,
       mayBeBlank: true,
     },
     ...portOptions,
   },
-  notes: `It sets http_proxy, https_proxy, all_proxy and no_proxy, in small and in capital letters. The address of
-this machine is listed while the command runs, and taken off the list when it ends. A token cannot be
-taken back: it ends by its expiry. The exit code is that of the command.`,
+  notes: `Sets http_proxy, https_proxy, all_proxy and no_proxy, in lowercase and uppercase. Your address is listed while the command runs and removed when it ends. A token can't be revoked: it is valid until it expires.
+The exit code is that of the command.`,
   run: async ({ arguments: { command: words }, options }, session) => {
     if (options.expiry !== undefined && !options.token) {
       throw new UsageFault(
-        '--expiry: expected with --token; an address is listed as long as it takes',
+        '--expiry: expected with --token; an address is listed until the command ends',
       );
     }
     const account = await session.account();
-    const { server, exit } = await chooseExit(account, options);
+    const { server, exit } = await selectExit(account, options);
     const portOf = await withBasePort(account, options);
     const user = await requireUser(account, options.user);
     const signals = new PassedSignals();

@@ -1,4 +1,4 @@
-// The account of a command: service, variant and token, from options, environment and stored login.
+// The account of a command: service, variant and token, from options, environment or stored login.
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
 import { commandFetch, proxyOf } from '../../../kit/src/cli/https_proxy.ts';
 import { readInputLine } from '../../../kit/src/cli/input.ts';
@@ -9,7 +9,7 @@ import { Exitward } from '../client.ts';
 import { OptionError } from '../errors.ts';
 import { type Environment, loginFile, readLogin, type StoredLogin } from './stored_login.ts';
 
-/** A setting and where it is from, which messages about its faults name. */
+/** A setting and its source, which error messages name. */
 interface Setting {
   value: string;
   source: string;
@@ -19,24 +19,24 @@ export interface Account {
   client: Exitward;
   url: string;
   variant: 'current' | 'earlier';
-  /** Where the token is from. */
+  /** The source of the token. */
   source: string;
 }
 
 /** The options of every command of exw. */
 export const sessionOptions = {
   url: {
-    summary: 'where the service is, instead of EXW_URL or the stored login',
+    summary: 'service URL; overrides EXW_URL and the stored login',
     value: '<url>',
     read: String,
   },
   variant: {
-    summary: 'the variant of the interface that the service is spoken to in',
+    summary: 'API variant to use',
     value: '<name>',
     read: String,
     choices: ['current', 'earlier'],
   },
-  insecure: { summary: 'send the token over plain http to another machine' },
+  insecure: { summary: 'allow plain http to another machine, which exposes the token' },
 } as const satisfies Options;
 
 const settings = ['EXW_URL', 'EXW_VARIANT', 'EXW_TOKEN_FILE', 'EXW_TOKEN'];
@@ -58,12 +58,12 @@ export class Session {
     this.#env = env;
   }
 
-  /** A sentence for each variable that looks like a setting of exw but is none. */
+  /** A sentence for each unknown variable that begins like a setting of exw. */
   get unknownSettings(): string[] {
     return unknownSettings(this.#env, /^EXW_/i, settings);
   }
 
-  /** Has this done when the command ends. */
+  /** Runs this when the command ends. */
   atEnd(action: () => Promise<void>): void {
     this.#ending.push(action);
   }
@@ -79,7 +79,7 @@ export class Session {
     return this.accountWith(await this.#token());
   }
 
-  /** Where the service is, and whether there is a token for its account. Errors: as `service`. */
+  /** The URL of the service, and whether there is a token for it. Errors: those of `service`. */
   serviceFacts(): { url: string; has_token: boolean } {
     this.#stored = readLogin(this.loginFile);
     const { file, token } = this.#tokenSettings();
@@ -115,17 +115,17 @@ export class Session {
     return stored === undefined ? undefined : { value: stored, source: this.loginFile };
   }
 
-  /** Where the service is. Errors: a usage fault when it is unknown, or not safe for a token. */
+  /** The URL of the service. Errors: a usage fault if it is unknown, or not safe for a token. */
   service(): Setting {
     const url = this.#setting('url');
     if (!url) {
-      throw new UsageFault('--url: expected where the service is, such as https://api.example.com');
+      throw new UsageFault('--url is required, for example https://api.example.com');
     }
     requireSafe(url, this.#options.insecure);
     return { ...url, value: url.value.replace(/\/+$/, '') };
   }
 
-  /** Where the address of the service is from, and which proxy requests go through. */
+  /** The source of the service URL, and the proxy that requests go through. */
   wayInWords(): string {
     const { value, source } = this.service();
     const proxy = proxyOf(value);
@@ -163,9 +163,9 @@ export async function readToken(file: string): Promise<string> {
   return (await readSecret(file, 'Token')).trim();
 }
 
-/** The same for any secret; a person is asked for `what`. Without the line's end. */
-export async function readSecret(file: string, what: string): Promise<string> {
-  return file === '-' ? askSecret(what) : readInputLine(file);
+/** Reads any secret, without the newline. Prompts for `name` if interactive. */
+export async function readSecret(file: string, name: string): Promise<string> {
+  return file === '-' ? askSecret(name) : readInputLine(file);
 }
 
 /** Errors: a usage fault when the token would cross a network unencrypted. */
@@ -175,7 +175,7 @@ function requireSafe({ value, source }: Setting, isInsecure: boolean): void {
   const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
   if (protocol === 'http:' && !isLoopback) {
     throw new UsageFault(
-      `${source}: over plain http to another machine the token could be read on its way; expected https, or --insecure`,
+      `${source}: plain http to another machine exposes the token; use https, or add --insecure`,
     );
   }
 }

@@ -37,10 +37,10 @@ const serverColumns: Column[] = [
 export const status = command({
   name: 'status',
   list: 'once',
-  summary: 'show on one screen how the account stands, and whether this address is listed',
+  summary: 'summarize the account, and show whether your address is listed',
   options: {
     soon: {
-      summary: 'entries that end within this are shown; a day when left out',
+      summary: 'show entries that expire within this time (default: 24h)',
       value: '<span>',
       read: span,
     },
@@ -112,7 +112,7 @@ type Address =
   | { ip: string; entry: AuthlistEntry | null; message: null }
   | { ip: null; entry: null; message: string };
 
-/** Of a read-only token the address is unknown. */
+/** The address of this machine; unknown for a read-only token. */
 async function addressOf({ client }: Account): Promise<Address> {
   try {
     const { ip, entry } = await ownAddress(client);

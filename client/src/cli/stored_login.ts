@@ -39,7 +39,7 @@ export function readLogin(file: string): StoredLogin | undefined {
   } catch {
     // Invalid JSON fails like JSON without these fields.
   }
-  throw new Failure(`${file} is not as login writes it; log in again.`);
+  throw new Failure(`${file} is not a valid login file. Log in again.`);
 }
 
 /** Writes it whole or not at all, even if the power fails. */

@@ -1,4 +1,4 @@
-// exw vpn: profiles for the VPN of one or all servers, and whether this machine leaves by a VPN.
+// exw vpn: profiles for the VPN of one or all servers, and whether this machine uses a VPN.
 import { UsageFault } from '../../../kit/src/cli/failures.ts';
 import type { Option } from '../../../kit/src/cli/options.ts';
 import type { Column, Shown } from '../../../kit/src/cli/output.ts';
@@ -16,7 +16,7 @@ import { writePrivate } from './written.ts';
 
 const server = {
   server: {
-    summary: 'the server; all of the contract when left out',
+    summary: 'server (default: all on the contract)',
     read: String,
     optional: true,
   },
@@ -24,13 +24,13 @@ const server = {
 const options = {
   ...personOptions,
   exit: {
-    summary: 'the exit of that server to dial',
+    summary: 'exit IP of the server to connect to',
     field: 'exit_ip',
     value: '<ip>',
     read: address,
   },
   expiry: {
-    summary: 'when the passwords end; with your token version when left out',
+    summary: 'when the passwords expire (default: when your token version is raised)',
     field: 'lifetime_seconds',
     value: '<time>',
     read: time,
@@ -52,7 +52,7 @@ const makeProfile = (person: Person, { server, exit, expiry }: Wanted) =>
 
 const vpnLogin = command({
   name: 'vpn login',
-  summary: 'print the values to type into a device: address, login, password, shared key',
+  summary: 'print the VPN settings to enter on a device: address, login, password, shared key',
   arguments: server,
   options,
   notes: personNotes,
@@ -66,23 +66,23 @@ const vpnLogin = command({
 
 const vpnProfile = command({
   name: 'vpn profile',
-  summary: 'make the files by which devices take a VPN',
+  summary: 'create VPN profiles for devices',
   arguments: server,
   options: {
     ...options,
     format: {
-      summary: 'this file alone, to standard output or to --output',
+      summary: 'only this format, to standard output or --output',
       value: '<name>',
       choices: profileFormats,
       read: String,
     },
     output: {
-      summary: 'write the files into this folder, or the one of --format to this file',
+      summary: 'folder to write to; with --format, the file',
       value: '<path>',
       read: String,
     },
   },
-  notes: `${personNotes}\nFiles are written for you alone to read: most hold a password.`,
+  notes: `${personNotes}\nOnly you can read the files: most of them contain a password.`,
   run: async ({ arguments: { server }, options }, session) => {
     const { format, output } = options;
     if (format === undefined && output === undefined) {
@@ -105,11 +105,10 @@ interface SeenServer {
 const vpnStatus = command({
   name: 'vpn status',
   list: true,
-  summary:
-    'list the exits that have a VPN, with its health, and say whether this machine leaves by one',
+  summary: 'list exits with a VPN and their health, and show whether this machine uses one',
   options: personOptions,
   notes: `${personNotes}
-The service reports from which address this machine reaches it. That is an exit when a tunnel that takes all traffic is up.`,
+The service reports the address that it sees this machine at: that of an exit if all traffic goes through the VPN.`,
   run: async (given, session): Promise<Shown> => {
     const [servers, { ip: address }] = await asPerson(session, given.options, (person) =>
       Promise.all([
@@ -130,8 +129,8 @@ The service reports from which address this machine reaches it. That is an exit 
       value: { address, exits },
       parts: [{ rows: exits, columns: exitColumns, empty: { of: 'exit IPs with a VPN' } }],
       sentence: used
-        ? `This machine leaves by ${used.ip}, an exit of ${used.server}.`
-        : `This machine reaches the service from ${address}, which is no exit of these.`,
+        ? `This machine uses ${used.ip}, an exit of ${used.server}.`
+        : `The service sees this machine at ${address}, which is none of these exits.`,
     };
   },
 });

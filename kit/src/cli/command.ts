@@ -5,13 +5,13 @@ import {
   type Argument,
   type Arguments,
   type ArgumentValues,
+  confirmOption,
   helpOption,
   jsonOption,
   type Option,
   type Options,
   type OptionValues,
-  ofLists,
-  unasked,
+  tableOptions,
 } from './options.ts';
 import type { Document, Shown } from './output.ts';
 
@@ -115,8 +115,8 @@ export function optionsOf<Session>(
 ): Options {
   return {
     ...options,
-    ...(question ? unasked : {}),
-    ...(list === 'once' ? { wide: ofLists.wide } : list ? ofLists : {}),
+    ...(question ? confirmOption : {}),
+    ...(list === 'once' ? { wide: tableOptions.wide } : list ? tableOptions : {}),
     ...common,
     ...(serves ? {} : jsonOption),
     ...helpOption,

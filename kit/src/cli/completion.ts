@@ -142,7 +142,7 @@ complete -c ${program} -a '(__${name}_complete)'
 export function completionOf<Session>(program: string): Command<Session> {
   return commandsWith<Session>()({
     name: 'completion',
-    summary: `print the script by which a shell completes ${program}`,
+    summary: `print the shell completion script of ${program}`,
     arguments: {
       shell: {
         summary: 'bash, zsh or fish',

@@ -38,7 +38,7 @@ export function overview<Session>(program: Program<Session>, noun?: Noun<Session
   );
 }
 
-const more = (words: string) => `\n"${words} <command> --help" says more.\n`;
+const more = (words: string) => `\nRun "${words} <command> --help" for details.\n`;
 
 const fitting = (text: string) => wrapped(text, terminalWidth());
 

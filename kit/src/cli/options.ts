@@ -4,61 +4,57 @@ import { span } from './values.ts';
 /** Turns a text into a value. Errors: a usage fault, whose message follows the option's name. */
 export type Reader<Value> = (text: string) => Value;
 
-export interface Argument {
-  summary?: string;
-  /** As of an option. */
-  field?: string;
-  /** The records that its value names; a shell completes it from them. */
+/** The properties that arguments and options share. */
+interface Input {
+  /** The kind of records that its value names; a shell completes it from them. */
   known?: string;
-  read: Reader<unknown>;
-  optional?: true;
-  /** Whether an empty text is a value: it takes something away. */
+  /**
+   * The request field that it sets, such as `expiry` or `limits.services`; by default the field of
+   * the same name. An error about the field names this argument or option.
+   */
+  field?: string;
+  /** Whether an empty text is allowed, because it clears the field. */
   mayBeBlank?: true;
-  /** Takes all words that remain; at least one, unless optional. */
-  many?: true;
   /** All possible values. */
   choices?: readonly string[];
 }
 
+export interface Argument extends Input {
+  summary?: string;
+  read: Reader<unknown>;
+  optional?: true;
+  /** Takes all words that remain; at least one, unless optional. */
+  many?: true;
+}
+
 /** As usage shows them: `<account> [name...]`. */
-export function usageOfArguments(given: Record<string, Argument> = {}): string[] {
-  return Object.entries(given).map(([name, { optional, many }]) => {
+export function usageOfArguments(table: Record<string, Argument> = {}): string[] {
+  return Object.entries(table).map(([name, { optional, many }]) => {
     const text = `${name}${many ? '...' : ''}`;
     return optional ? `[${text}]` : `<${text}>`;
   });
 }
 
-export interface Option {
+export interface Option extends Input {
   summary: string;
-  /** The records that its value names; a shell completes it from them. */
-  known?: string;
-  /**
-   * The field of the request that it sets, `expiry`, or `limits.services` inside of another: errors
-   * about that field name the option. Without one it is named for the field of its own name.
-   */
-  field?: string;
   /** The placeholder of the value: `<time>`. A switch has none. */
   value?: string;
   read?: Reader<unknown>;
   short?: string;
   required?: true;
-  /** Whether it narrows a list, which names it when nothing matches. */
+  /** Whether it filters a list. An empty list then names the filters in use. */
   filter?: true;
-  /** Whether an empty text is a value: it takes something away. */
-  mayBeBlank?: true;
-  /** All possible values. */
-  choices?: readonly string[];
 }
 
-type ReadBy<One> = One extends { read: Reader<infer Value> } ? Value : never;
+type ValueOf<Input> = Input extends { read: Reader<infer Value> } ? Value : never;
 
 /** The values of the arguments, by name. */
 export type ArgumentValues<Arguments> = {
   [Name in keyof Arguments]: Arguments[Name] extends { many: true }
-    ? Array<ReadBy<Arguments[Name]>>
+    ? Array<ValueOf<Arguments[Name]>>
     : Arguments[Name] extends { optional: true }
-      ? ReadBy<Arguments[Name]> | undefined
-      : ReadBy<Arguments[Name]>;
+      ? ValueOf<Arguments[Name]> | undefined
+      : ValueOf<Arguments[Name]>;
 };
 
 /** The values of the options; of a switch, whether it was given. */
@@ -75,7 +71,7 @@ export type Options = Record<string, Option>;
 
 /** The option of every command. */
 export const helpOption = {
-  help: { summary: 'display help for command', short: 'h' },
+  help: { summary: 'show help for the command', short: 'h' },
 } as const satisfies Options;
 
 /** The option of every command that shows something. */
@@ -83,17 +79,17 @@ export const jsonOption = {
   json: { summary: 'print JSON, for programs' },
 } as const satisfies Options;
 
-/** The further options of a command with a question. */
-export const unasked = {
-  yes: { summary: 'do it without being asked', short: 'y' },
+/** The option of a command that asks for confirmation. */
+export const confirmOption = {
+  yes: { summary: 'skip the confirmation', short: 'y' },
 } as const satisfies Options;
 
-/** The further options of a command that shows tables. */
-export const ofLists = {
-  wide: { summary: 'show all columns, also those that the terminal is too narrow for' },
-  watch: { summary: 'look again and again, and draw in place, until Ctrl-C' },
+/** The options of a command that shows tables. */
+export const tableOptions = {
+  wide: { summary: "show all columns, even if they don't fit the terminal" },
+  watch: { summary: 'refresh until Ctrl-C' },
   every: {
-    summary: 'with --watch: how often; 5s when left out',
+    summary: 'with --watch: time between refreshes (default: 5s)',
     value: '<span>',
     read: span,
   },

@@ -6,13 +6,13 @@ import type { Command, Given } from './command.ts';
 import { UsageFault } from './failures.ts';
 import {
   type Argument,
+  type confirmOption,
   type helpOption,
   type jsonOption,
   type Option,
   type Options,
   type OptionValues,
-  type ofLists,
-  type unasked,
+  type tableOptions,
   usageOfArguments,
 } from './options.ts';
 
@@ -20,7 +20,7 @@ export interface Parsed {
   given: Given<Record<string, never>, Record<string, never>>;
   /** The values of all options, those that many commands have with their types. */
   common: Partial<
-    OptionValues<typeof helpOption & typeof jsonOption & typeof ofLists & typeof unasked>
+    OptionValues<typeof helpOption & typeof jsonOption & typeof tableOptions & typeof confirmOption>
   > &
     Record<string, unknown>;
   /** The filters as they were written: `--user alice`. */

@@ -14,9 +14,9 @@ export async function confirmed(
   question: string,
   extent?: () => Promise<string> | undefined,
 ): Promise<void> {
-  if (!isTerminal()) throw new UsageFault(`${question} Add --yes to do it without being asked.`);
+  if (!isTerminal()) throw new UsageFault(`${question} Add --yes to confirm.`);
   const sentences = [question, await extent?.()].filter(Boolean).join(' ');
-  const answer = await readLine(`${sentences} Go on? [y/N] `, process.stderr);
+  const answer = await readLine(`${sentences} Continue? [y/N] `, process.stderr);
   if (!/^y(es)?$/i.test(answer?.trim() ?? '')) throw new Failure('Nothing was changed.');
 }
 

@@ -91,7 +91,7 @@ export function countUpTo(max: number): (text: string) => number {
 export function list(text: string): string[] {
   const words = text.split(',').map((word) => word.trim());
   if (words.every(Boolean)) return words;
-  throw new UsageFault(`${quoted(text)}: expected names with commas between them`);
+  throw new UsageFault(`${quoted(text)}: expected names separated by commas`);
 }
 
 /** The times that a Date can hold: some 270,000 years. */

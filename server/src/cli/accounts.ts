@@ -49,16 +49,21 @@ const wholeRecord: Column[] = [
 const terms: Choice[] = [
   ['--plan <plan>', 'plan name', 'plan'],
   ['--expiry <time>', 'when the contract ends', 'expiry', time],
-  ['--limit <size>', 'bytes in a billing period', 'limit_bytes', size],
+  ['--limit <size>', 'traffic limit per billing period', 'limit_bytes', size],
 ];
 const furtherTerms: Choice[] = [
-  ['--start <time>', 'contract start; now when a new one has none', 'start', time],
-  ['--detailed-billing <yes|no>', 'limits of single servers count', 'detailed_billing', yesNo],
-  ['--on-limit <refuse|allow>', 'what nodes do over the limit', 'on_limit'],
-  ['--port-scheme <name>', 'ports of the account', 'port_scheme'],
+  ['--start <time>', 'when the contract starts (default for a new account: now)', 'start', time],
+  [
+    '--detailed-billing <yes|no>',
+    'whether the limits of single servers apply',
+    'detailed_billing',
+    yesNo,
+  ],
+  ['--on-limit <refuse|allow>', 'what nodes do when the limit is reached', 'on_limit'],
+  ['--port-scheme <name>', 'port scheme of the account', 'port_scheme'],
   [
     '--token-lifetime <lifetime>',
-    'usual lifetime of proxy access tokens',
+    'default lifetime of proxy access tokens',
     'token_lifetime_seconds',
     lifetime,
   ],
@@ -110,14 +115,14 @@ export const accountNoun = nounOf('account', 'accounts and their contracts', [
   },
   {
     usage: 'create <name>',
-    summary: 'create an account; prints its API token',
+    summary: 'create an account and print its API token',
     required: terms,
     examples: [
       'exitward account create acme --plan small --expiry +1y --limit 500GB --servers fra1,ams1',
     ],
     options: [
       ...furtherTerms,
-      ['--servers <names>', 'servers of the contract, such as fra1,ams1', undefined, list],
+      ['--servers <names>', 'servers on the contract, such as fra1,ams1', undefined, list],
     ],
     run: createAccount,
   },
@@ -130,14 +135,14 @@ export const accountNoun = nounOf('account', 'accounts and their contracts', [
   },
   {
     usage: 'export <account>',
-    summary: 'print all that is stored of an account as JSON, without secrets',
+    summary: 'print all stored data of an account as JSON, without secrets',
     run: async (given, api) => ({
       pieces: exported(given.path(account), given.word('account'), api),
     }),
   },
   {
     usage: 'suspend <account>',
-    summary: 'suspend the contract: nodes refuse its connections, the API takes no changes',
+    summary: 'suspend the contract: nodes refuse connections, and the API refuses changes',
     run: async (given, api) => {
       const value = await api.patch(given.path(account), { suspended: true });
       return done(given.text('<account> is suspended.'), value);
@@ -185,7 +190,7 @@ async function* listed(name: string, pages: AsyncIterable<Row[]>): AsyncGenerato
 const undoable = (list: 'authlist' | 'overrides'): Verb => ({
   usage: `${list} <account> <removal>`,
   sets: { removal: 'removal_id' },
-  summary: `put back what a removal of all ${list} entries took away`,
+  summary: `restore the ${list} entries of a "remove all"`,
   run: async (given, api) => {
     const body = { removal_id: given.parsed('removal', whole) };
     const value = await api.post(given.path(`${account}/${list}/restore`), body);
@@ -193,11 +198,11 @@ const undoable = (list: 'authlist' | 'overrides'): Verb => ({
   },
 });
 
-export const undoNoun = nounOf('undo', 'undo a "remove all" of an account, for seven days', [
+export const undoNoun = nounOf('undo', 'undo a "remove all" of an account within seven days', [
   {
     usage: 'list <account>',
     list: true,
-    summary: 'list what can be undone',
+    summary: 'list removals that can be undone',
     run: listAt(
       `${account}/removals`,
       [['removal', 'removal_id'], 'list', 'entries', ['at', 'at', 'past']],

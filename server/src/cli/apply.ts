@@ -114,13 +114,13 @@ const shown = (plan: Plan): Shown => ({
 
 export const applyVerb: Verb = {
   usage: 'apply',
-  summary: 'make servers, accounts, users and contracts as one YAML file declares them',
-  required: [['-f, --file <file>', 'the file; - for standard input']],
+  summary: 'make servers, accounts, users and contracts match a YAML file',
+  required: [['-f, --file <file>', 'YAML file; - for standard input']],
   options: [
-    ['--dry-run', 'show what would change, or be refused'],
-    ['--check', 'as --dry-run, and end with 3 when anything would change'],
-    ['--remove-all', 'a file without records may remove all that it owned'],
-    ['-y, --yes', 'do it without being asked'],
+    ['--dry-run', 'show what would change or be refused'],
+    ['--check', 'like --dry-run; exit code 3 if anything would change'],
+    ['--remove-all', 'let a file without records remove everything that it owned'],
+    ['-y, --yes', 'skip the confirmation'],
   ],
   examples: ['exitward apply -f network.yaml --dry-run', 'exitward apply -f network.yaml --yes'],
   run: async (given, api) => {

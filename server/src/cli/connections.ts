@@ -4,6 +4,7 @@ import { bytesInWords, clockInWords, countUpTo, span } from '../../../kit/src/cl
 import { terminalWidth, wrapped } from '../../../kit/src/cli/wrapped.ts';
 import type { Row } from './columns.ts';
 import { nounOf } from './command.ts';
+import type { Choice } from './given.ts';
 import { nodeId, past, whole } from './values.ts';
 
 interface Sums {
@@ -96,9 +97,9 @@ export function endedShown(value: Ended): Shown {
   const done =
     ended > 0
       ? `${counted(ended, 'connection')} ${were} ended on ${counted(nodes.length, 'node')}.`
-      : `No such connection was open on the ${counted(acknowledged.length, 'node')} that answered.`;
+      : `No open connection matches on the ${counted(acknowledged.length, 'node')} that answered.`;
   const late = missing.some(({ reason }) => reason !== 'unfinished')
-    ? [`Until ${clockInWords(until)} they may still be ended there.`]
+    ? [`They may still be ended there until ${clockInWords(until)}.`]
     : [];
   const sentences = [done, ...missingNotes(missing, 'Not reached'), ...late];
   return { value, parts: [], sentence: sentences.join(' ') };
@@ -192,27 +193,30 @@ export function usesShown(value: ExitUses, exit_ip: string): Shown {
   return { value, parts: [list, { text: wrapped(text, terminalWidth()) }] };
 }
 
+/** The options that select connections. */
+const selectors: Choice[] = [
+  ['--account <account>', 'only connections of this account', 'account'],
+  ['--user <user>', 'only connections of this user of the account', 'user'],
+  ['--address <ip>', 'only connections from this address', 'address'],
+  ['--exit <ip>', 'only connections to this exit IP', 'exit_ip'],
+  ['--server <server>', 'only connections on this server', 'server'],
+  ['--node <id>', 'only connections on this node', 'node', nodeId],
+];
+
 export const connectionNoun = nounOf(
   'connection',
-  'who is connected now, ending it, and who used an exit',
+  'list or end open connections; find out who used an exit IP',
   [
     {
       usage: 'list',
       list: true,
-      summary: 'list open connections by user, address and exit IP, the most first',
-      filters: [
-        ['--account <account>', 'only those of this account', 'account'],
-        ['--user <user>', 'only those of this user of the account', 'user'],
-        ['--address <ip>', 'only those from this address', 'address'],
-        ['--exit <ip>', 'only those to this exit IP', 'exit_ip'],
-        ['--server <server>', 'only those of this server', 'server'],
-        ['--node <id>', 'only those of this node', 'node', nodeId],
-      ],
+      summary: 'list open connections by user, address and exit IP, largest groups first',
+      filters: selectors,
       options: [
-        ['--by <account|user|server|address>', 'the sums of each of these', 'by'],
+        ['--by <account|user|server|address>', 'show totals for each of these', 'by'],
         [
           '--limit <number>',
-          'how many groups or sums to list, at most 1000; 100 when omitted',
+          'maximum number of rows, up to 1000 (default: 100)',
           'limit',
           countUpTo(1000),
         ],
@@ -225,24 +229,19 @@ export const connectionNoun = nounOf(
     },
     {
       usage: 'end',
-      summary: 'end open connections: all that have in common what the options say',
+      summary: 'end all open connections that match the options',
       options: [
-        ['--account <account>', 'those of this account', 'account'],
-        ['--user <user>', 'those of this user of the account', 'user'],
-        ['--address <ip>', 'those from this address', 'address'],
-        ['--exit <ip>', 'those to this exit IP', 'exit_ip'],
-        ['--server <server>', 'those of this server', 'server'],
-        ['--node <id>', 'those of this node', 'node', nodeId],
+        ...selectors,
         [
           '--service <service>',
-          'those of this service: proxy, proxy-https, vpn-ikev2, …',
+          'only connections through this service: proxy, proxy-https, vpn-ikev2, …',
           'service',
         ],
       ],
       // Without a name there is nothing to confirm: the server says what is missing.
       question: async ({ fields }) =>
         naming.some((name) => fields[name] !== undefined)
-          ? `This ends ${namedBy(fields)}. A user whose right stands may connect again at once.`
+          ? `This ends ${namedBy(fields)}. Users who still have access can connect again at once.`
           : undefined,
       examples: [
         'exitward connection end --account acme --user alice',
@@ -253,18 +252,18 @@ export const connectionNoun = nounOf(
     {
       usage: 'find',
       list: 'once',
-      summary: 'who used an exit IP around a time, from the nodes that keep a log of it',
+      summary: 'find out who used an exit IP around a time, from nodes with a connection log',
       required: [
-        ['--exit <ip>', 'the exit IP, as a report names it', 'exit_ip'],
-        ['--at <time>', 'the time that it names: 2026-11-26T14:02Z, 2h or 7d ago', 'at', past],
-        ['--reason <text>', 'why you ask; the audit log has it', 'reason'],
+        ['--exit <ip>', 'exit IP named in the report', 'exit_ip'],
+        ['--at <time>', 'time named in the report, such as 2026-11-26T14:02Z', 'at', past],
+        ['--reason <text>', 'reason for the search; it is recorded in the audit log', 'reason'],
       ],
       options: [
-        ['--port <number>', 'the source port that it names, the one at the exit', 'port', whole],
-        ['--destination <host:port>', 'what was reached through the exit', 'destination'],
+        ['--port <number>', 'source port at the exit', 'port', whole],
+        ['--destination <host:port>', 'destination of the connection', 'destination'],
         [
           '--margin <span>',
-          'how far from that time: 10s, 5m, 1h; 60s when omitted',
+          'maximum difference from that time (default: 60s)',
           'margin_seconds',
           span,
         ],

@@ -27,12 +27,12 @@ const noServers = {
 };
 const ownLimit: Choice = [
   '--limit <size>',
-  'own limit of the server on this contract',
+  'traffic limit of each added server',
   'limit_bytes',
   sizeOrNone,
 ];
 
-export const contractNoun = nounOf('contract', 'servers on the contract of an account', [
+export const contractNoun = nounOf('contract', 'servers on a contract', [
   {
     usage: 'list <account>',
     list: true,
@@ -41,7 +41,7 @@ export const contractNoun = nounOf('contract', 'servers on the contract of an ac
   },
   {
     usage: 'add <account> <servers...>',
-    summary: 'add servers to a contract; those that are on it stay',
+    summary: 'add servers to a contract',
     options: [ownLimit],
     question: async (given, api) =>
       given.has('limit')
@@ -73,7 +73,7 @@ export const contractNoun = nounOf('contract', 'servers on the contract of an ac
   {
     usage: 'limit <account> <server> <size>',
     sets: { size: 'limit_bytes' },
-    summary: 'change the own limit of a server on a contract; "none" lifts it',
+    summary: 'set the traffic limit of a server on a contract; "none" removes it',
     question: (given, api) =>
       questionOfOwnLimit(given, api, [given.word('server')], given.parsed('size', sizeOrNone)),
     run: async (given, api) => {
@@ -88,8 +88,8 @@ export const contractNoun = nounOf('contract', 'servers on the contract of an ac
   },
   {
     usage: 'remove <account> <server>',
-    summary: 'take a server off a contract',
-    question: 'This takes <server> off the contract of <account>: its connections there end.',
+    summary: 'remove a server from a contract',
+    question: 'This removes <server> from the contract of <account>: its connections there end.',
     extent: async (given) => given.text('"exitward contract add <account> <server>" undoes it.'),
     run: removeAt(server, '<server> is off the contract.', { removed: '<server>' }),
   },
@@ -118,7 +118,7 @@ function base(text: string): Base {
 
 const scheme = '/port_schemes/<scheme>';
 
-export const portSchemeNoun = nounOf('port-scheme', 'ports that lead to exit IPs', [
+export const portSchemeNoun = nounOf('port-scheme', 'ports of the exit IPs', [
   {
     usage: 'list',
     list: true,
@@ -150,7 +150,7 @@ export const portSchemeNoun = nounOf('port-scheme', 'ports that lead to exit IPs
   },
   {
     usage: 'change <scheme> <bases...>',
-    summary: 'give a port scheme these ports; those that an account uses stay',
+    summary: "set the ports of a port scheme; ports that accounts use can't be removed",
     run: async (given, api) => {
       const body = { bases: given.parsedAll('bases', base) };
       const value = await api.patch(given.path(scheme), body);
@@ -159,7 +159,7 @@ export const portSchemeNoun = nounOf('port-scheme', 'ports that lead to exit IPs
   },
   {
     usage: 'remove <scheme>',
-    summary: 'remove a port scheme that no account and no server has',
+    summary: 'remove a port scheme that no account or server uses',
     question: 'This removes the port scheme <scheme>.',
     extent: async () => '"exitward port-scheme add" undoes it.',
     run: removeAt(scheme, 'The port scheme <scheme> is removed.', {

@@ -24,7 +24,7 @@ import { LostData } from './lost_data.ts';
 
 export const doctor = command({
   name: 'doctor',
-  summary: 'look at the server and its machine; say what is wrong and what fixes it',
+  summary: 'check the server and its machine, and say how to fix problems',
   reportsSettings: true,
   run: async (_given, env) => {
     const findings = await examine(env);
@@ -58,7 +58,7 @@ async function examine(env: Environment): Promise<Finding[]> {
 }
 
 function settingsFinding(sentence: string, outcome: typeof fault = fault): Finding {
-  const remedy = `set it right in ${installation.settings}`;
+  const remedy = `correct it in ${installation.settings}`;
   return { name: 'settings', ...outcome(sentence, remedy) };
 }
 
@@ -100,11 +100,11 @@ async function askServer(env: Environment, { data_dir }: Config): Promise<Asked>
 /** No server answers: none of this folder, or not the one that the environment names. */
 function unseen(isNamed: boolean, data_dir: string, message: string) {
   if (isNamed) {
-    const sentence = `${message} Its nodes, descriptors and listeners were not looked at.`;
+    const sentence = `${message} Its nodes, descriptors and listeners were not checked.`;
     return warning(sentence, 'correct EXITWARD_ADMIN_URL, or unset it');
   }
   return warning(
-    `No server of ${data_dir} runs: nodes, descriptors and listeners were not looked at.`,
+    `No server of ${data_dir} runs: nodes, descriptors and listeners were not checked.`,
     `${installation.start}; for a server elsewhere, set EXITWARD_ADMIN_URL`,
   );
 }

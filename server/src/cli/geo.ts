@@ -10,14 +10,14 @@ interface Outcome {
   providers: Row[];
 }
 
-export const geoNoun = nounOf('geo', 'where geo-IP providers see the exit IPs', [
+export const geoNoun = nounOf('geo', 'where geo-IP providers locate the exit IPs', [
   {
     usage: 'list',
     list: true,
-    summary: 'list what each provider says of each exit IP',
+    summary: 'list the location of each exit IP by provider',
     filters: [
-      ['--server <server>', 'only the exit IPs of this one', 'server'],
-      ['--status <ok|warn|crit>', 'only this status', 'status'],
+      ['--server <server>', 'only exit IPs of this server', 'server'],
+      ['--status <ok|warn|crit>', 'only exit IPs with this status', 'status'],
     ],
     run: async (given, api) => {
       const query = new URLSearchParams(given.query());
@@ -44,7 +44,7 @@ export const geoNoun = nounOf('geo', 'where geo-IP providers see the exit IPs', 
   },
   {
     usage: 'check',
-    summary: 'look all exit IPs up now, with changed files, and count what was found',
+    summary: 'look up all exit IPs now, in the newest provider files',
     run: async (_given, api) => {
       const value = await api.post<Outcome>('/geo/check');
       const columns = ['provider', 'ok', 'warn', 'crit', 'no_record', 'unreadable'];

@@ -25,11 +25,11 @@ const heldColumns: Column[] = [
   ['most of', 'of', 'list'],
 ];
 
-export const heldUsageNoun = nounOf('held-usage', 'usage beyond what a node can have carried', [
+export const heldUsageNoun = nounOf('held-usage', 'usage reports above what a node can carry', [
   {
     usage: 'list',
     list: true,
-    summary: 'list the batches that are held, with the accounts that they would bill most',
+    summary: 'list held batches, and the accounts that they would bill most',
     run: async (_given, api) => {
       const value = await api.list<Row & { accounts: Sum[] }>('/held_usage');
       const rows = value.map((batch) => ({
@@ -42,7 +42,7 @@ export const heldUsageNoun = nounOf('held-usage', 'usage beyond what a node can 
   },
   {
     usage: 'accept <id>',
-    summary: 'count a held batch after all',
+    summary: 'accept a held batch: its usage is billed',
     question: 'This bills the usage of batch <id> to its accounts; limits act at once.',
     run: async (given, api) =>
       record(
@@ -53,8 +53,8 @@ export const heldUsageNoun = nounOf('held-usage', 'usage beyond what a node can 
   },
   {
     usage: 'discard <id>',
-    summary: 'throw a held batch away',
-    question: 'This throws batch <id> away: its usage is never billed.',
-    run: removeAt('/held_usage/<id>', 'Batch <id> is thrown away.', { discarded: '<id>' }),
+    summary: 'discard a held batch: its usage is never billed',
+    question: 'This discards batch <id>: its usage is never billed.',
+    run: removeAt('/held_usage/<id>', 'Batch <id> is discarded.', { discarded: '<id>' }),
   },
 ]);

@@ -1,4 +1,4 @@
-// exitward inventory …: the whole network from one file.
+// exitward inventory …: import and export of servers and exit IPs.
 import { UsageFault } from '../../../kit/src/cli/failures.ts';
 import { readInput } from '../../../kit/src/cli/input.ts';
 import { type Column, table } from '../../../kit/src/cli/output.ts';
@@ -22,14 +22,13 @@ interface Servers {
   servers: Row[];
 }
 
-export const inventoryNoun = nounOf('inventory', 'the whole network from one file', [
+export const inventoryNoun = nounOf('inventory', 'import and export of servers and exit IPs', [
   {
     usage: 'import <file>',
-    summary:
-      'import servers and exit IPs from a .json or .csv file, or from stdin (-), all or nothing',
+    summary: 'import servers and exit IPs from a .json or .csv file or stdin (-), all or none',
     options: [
-      ['--dry-run', 'show what would change, or be refused'],
-      ['--remove-missing', 'servers that are not in the file go'],
+      ['--dry-run', 'show what would change or be refused'],
+      ['--remove-missing', 'remove servers that are not in the file'],
     ],
     examples: ['exitward inventory import network.csv --dry-run'],
     question: async (given) =>
@@ -40,7 +39,7 @@ export const inventoryNoun = nounOf('inventory', 'the whole network from one fil
       const { text, type } = readInventoryFile(given.word('file'));
       const query = '?dry_run=true&remove_missing=true';
       const { removed } = await api.postText<Summary>(`/inventory${query}`, text, type);
-      return `${removed.length} would go; "exitward inventory export" keeps what there is.`;
+      return `${removed.length} would be removed; "exitward inventory export" saves the current inventory.`;
     },
     run: async (given, api) => {
       const { text, type } = readInventoryFile(given.word('file'));
@@ -65,8 +64,7 @@ export const inventoryNoun = nounOf('inventory', 'the whole network from one fil
   },
   {
     usage: 'export',
-    summary:
-      'print the network as an inventory: CSV, or JSON with --json; its import changes nothing',
+    summary: 'print the inventory of the network as CSV, or with --json as JSON',
     run: async (given, api) => {
       if (given.has('json')) return { value: await api.get<Servers>('/inventory'), parts: [] };
       return { value: undefined, parts: [{ text: await api.getText('/inventory.csv') }] };

@@ -31,7 +31,7 @@ import { requireKeysOf, withCurrentDatabase } from './storage.ts';
 
 const passphraseFile = {
   'passphrase-file': {
-    summary: 'a file that holds the passphrase, - for standard input; asked for when left out',
+    summary: 'file with the passphrase; - for standard input (default: prompt)',
     value: '<file>',
     read: String,
   },
@@ -40,11 +40,11 @@ const passphraseFile = {
 /** The keys file of this machine. */
 export const keysNoun: Noun<Environment> = {
   noun: 'keys',
-  summary: 'the keys that seal, hash and sign: the keys file of this machine',
+  summary: 'keys for sealing, hashing and signing, in the keys file of this machine',
   commands: [
     command({
       name: 'keys backup',
-      summary: 'write the keys, sealed with a passphrase, to a file',
+      summary: 'write the keys to a file, sealed with a passphrase',
       arguments: { file: { read: String } },
       options: passphraseFile,
       run: ({ arguments: { file }, options }, env) =>
@@ -52,7 +52,7 @@ export const keysNoun: Noun<Environment> = {
     }),
     command({
       name: 'keys restore',
-      summary: 'make the keys file from a backup of the keys, where there is none',
+      summary: 'restore the keys file from a backup, if there is none',
       arguments: { file: { read: String } },
       options: passphraseFile,
       run: ({ arguments: { file }, options }, env) =>
@@ -61,24 +61,24 @@ export const keysNoun: Noun<Environment> = {
     command({
       name: 'keys list',
       list: true,
-      summary: 'each key, its use, its age, and when it can go',
+      summary: 'list the keys with their use, age and when each can be removed',
       run: (_given, env) => listKeys(env),
     }),
     command({
       name: 'keys rotate',
-      summary: 'prepare a new key to sign proxy access tokens; with --activate, sign by it',
+      summary: 'prepare a new signing key for proxy access tokens; with --activate, use it',
       options: {
-        hash: { summary: 'a key for the hashes of tokens instead; no token is renewed' },
+        hash: { summary: 'rotate the key that hashes tokens instead; tokens stay valid' },
         activate: {
-          summary: 'sign, or hash, by the prepared key, once processes and nodes know it',
+          summary: 'use the prepared key, once all processes and nodes know it',
         },
-        force: { summary: 'with --activate: also while a node does not know it' },
+        force: { summary: "with --activate: even if a node doesn't know the key" },
       },
       run: ({ options }, env) => rotateKeys(env, options),
     }),
     command({
       name: 'keys revoke',
-      summary: 'end a signing key at once, with all tokens that it signed: for one that was stolen',
+      summary: 'revoke a stolen signing key, and all tokens signed with it, at once',
       arguments: { key: { read: String } },
       question: ({ arguments: { key } }) =>
         `This ends every proxy access token that was signed by ${key}, and the connections by them.`,
@@ -244,7 +244,7 @@ async function backUpKeys(
 ): Promise<Shown> {
   const { keys_file, mounted_secrets } = readConfig(env);
   const target = resolve(file);
-  if (isThere(target)) throw new Failure(`${target} is there already; choose another name.`);
+  if (isThere(target)) throw new Failure(`${target} already exists; use another name.`);
   if (!isThere(dirname(target))) throw new Failure(`There is no folder ${dirname(target)}.`);
   const { key_id } = loadSecrets(keys_file, true, mounted_secrets);
   const text = readPrivate(keys_file, { mounted: mounted_secrets });
@@ -252,7 +252,7 @@ async function backUpKeys(
   const sealed = sealKeys(text, passphrase, systemClock.now());
   // Read back before it is relied on.
   if (openKeys(sealed, passphrase) !== text) throw new Failure('The keys could not be sealed.');
-  if (!createDurably(target, sealed)) throw new Failure(`${target} is there already.`);
+  if (!createDurably(target, sealed)) throw new Failure(`${target} already exists.`);
   const sentence = `Wrote ${target}: the keys ${key_id}, sealed with the passphrase. Keep both, in two places; one is of no use without the other.`;
   return done(sentence, { file: target, key_id });
 }
@@ -271,7 +271,7 @@ async function restoreKeys(
   const backup = readInput(resolve(file));
   const text = openKeys(backup, await readPassphrase(passphraseFile, false));
   const { key_id } = readSecrets(text, file);
-  if (!createDurably(keys_file, text)) throw new Failure(`${keys_file} is there already.`);
+  if (!createDurably(keys_file, text)) throw new Failure(`${keys_file} already exists.`);
   const sentence = `Restored the keys ${key_id} as ${keys_file}.`;
   return done(sentence, { file: keys_file, key_id });
 }

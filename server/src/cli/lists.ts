@@ -19,13 +19,13 @@ function verbs(list: 'authlist' | 'overrides', columns: Column[], filters: Choic
     {
       usage: 'list <account>',
       list: true,
-      summary: 'list the entries of an account, or those that fit',
+      summary: 'list the entries of an account',
       filters: [
-        ['--search <text>', 'only entries that hold this text, in a note too', 'search'],
+        ['--search <text>', 'only entries that contain this text, also in the note', 'search'],
         ...filters,
-        ['--ends-before <time>', 'only entries that end before', 'ends_before', time],
+        ['--ends-before <time>', 'only entries that expire before this time', 'ends_before', time],
       ],
-      options: [['--sort <column>', 'what they are sorted by: id, ip, expiry, …', 'sort']],
+      options: [['--sort <column>', 'column to sort by: id, ip, expiry, …', 'sort']],
       run: async (given, api) => {
         const page = given.query() === '' ? '' : `${given.query()}&limit=1000`;
         return table(await api.list(`${given.path(path)}${page}`), columns, {
@@ -37,8 +37,8 @@ function verbs(list: 'authlist' | 'overrides', columns: Column[], filters: Choic
     {
       usage: 'extend <account> <ids...>',
       sets: { ids: 'id' },
-      summary: 'give entries another expiry, all or none',
-      required: [['--expiry <time>', 'when they end', 'expiry', time]],
+      summary: 'change the expiry of entries, all or none',
+      required: [['--expiry <time>', 'when the entries expire', 'expiry', time]],
       run: async (given, api) => {
         const entries = given.parsedAll('ids', whole).map((id) => ({ id, ...given.fields }));
         const value = await api.patch(given.path(path), { entries });
@@ -48,7 +48,7 @@ function verbs(list: 'authlist' | 'overrides', columns: Column[], filters: Choic
     {
       usage: 'note <account> <id> <text>',
       sets: { text: 'note' },
-      summary: 'say what an entry is for; nodes and /v0 do not see it',
+      summary: "set the note of an entry; nodes and /v0 don't see it",
       run: async (given, api) => {
         const body = { note: given.word('text') };
         return record(await api.patch(given.path(`${path}/<id>`), body), columns);
@@ -56,18 +56,18 @@ function verbs(list: 'authlist' | 'overrides', columns: Column[], filters: Choic
     },
     {
       usage: 'remove <account> <id>',
-      summary: 'remove one entry; on a suspended or expired contract too',
+      summary: 'remove one entry, even on a suspended or expired contract',
       question: 'This removes entry <id> of <account>.',
       run: removeAt(`${path}/<id>`, 'Entry <id> is removed.', { removed: '<id>' }),
     },
     {
       usage: 'clear <account>',
-      summary: 'remove all entries of an account; exitward undo puts them back for seven days',
+      summary: 'remove all entries of an account; "exitward undo" can restore them for seven days',
       question: `This removes all ${listEntries} of <account>.`,
       extent: async (given, api) => {
         const entries = await api.list(given.path(path), maxCounted);
         const count = `${entries.length}${entries.length < maxCounted ? '' : ' or more'}`;
-        return `There are ${count}; "exitward undo" puts them back for seven days.`;
+        return `There are ${count}; "exitward undo" can restore them for seven days.`;
       },
       run: removeAt(path, `All ${listEntries} of <account> are removed.`, {
         cleared: '<account>',
@@ -80,8 +80,7 @@ const find: Verb = {
   usage: 'find <address>',
   sets: { address: 'ip' },
   list: true,
-  summary:
-    'show where an address or a network (CIDR) is used: on authlists, in custom DNS, as an exit IP',
+  summary: 'find an address or network (CIDR) on authlists, in custom DNS and among exit IPs',
   run: async (given, api) => {
     const value = await api.get<Uses>(given.path('/addresses?limit=1000&ip=<address>'));
     const { more, network } = value;
@@ -130,10 +129,9 @@ function judgeProof(proven: boolean, verb: string, summary: string): Verb {
 
 const add: Verb = {
   usage: 'add <account> <ip> <user>',
-  summary:
-    'list an address for a user by your word: the entry is proven, and takes an unproven one',
-  required: [['--expiry <time>', 'when the entry ends', 'expiry', time]],
-  options: [['--note <text>', 'what it is for', 'note']],
+  summary: "add a verified address for a user; it replaces another account's unverified one",
+  required: [['--expiry <time>', 'when the entry expires', 'expiry', time]],
+  options: [['--note <text>', 'note of the entry', 'note']],
   run: async (given, api) => {
     const body = { ip: given.word('ip'), user: given.word('user'), ...given.fields };
     return record(
@@ -150,11 +148,11 @@ interface Imported {
 
 const importLines: Verb = {
   usage: 'import <account> <file> <user>',
-  summary: 'list the addresses of a file, one on each line, or of stdin (-); all or none',
-  required: [['--expiry <time>', 'when the entries end', 'expiry', time]],
+  summary: 'add addresses from a file or stdin (-), one per line, all or none',
+  required: [['--expiry <time>', 'when the entries expire', 'expiry', time]],
   options: [
-    ['--note <text>', 'what those are for that have no note of their own behind #', 'note'],
-    ['--dry-run', 'only tell what would come of each line'],
+    ['--note <text>', 'note of the entries, except those with their own after #', 'note'],
+    ['--dry-run', 'only show the outcome of each line'],
   ],
   run: async (given, api) => {
     const addresses = readInput(given.word('file'));
@@ -170,16 +168,24 @@ const importLines: Verb = {
   },
 };
 
-export const authlistNoun = nounOf('authlist', 'addresses that accounts have listed', [
+export const authlistNoun = nounOf('authlist', 'addresses that need no password', [
   ...verbs('authlist', authlistColumns, [
     ['--user <user>', 'only entries of this user', 'user'],
-    ['--state <state>', 'only proven, unproven, waits, idle or acting', 'state'],
+    [
+      '--state <state>',
+      'only entries in this state: proven, unproven, waits, idle or acting',
+      'state',
+    ],
   ]),
   find,
   add,
   importLines,
-  judgeProof(true, 'prove', 'say that the address belongs to the account of this entry'),
-  judgeProof(false, 'unprove', 'say that the entry is unproven: it gives way to a proven one'),
+  judgeProof(true, 'prove', 'mark an entry as verified'),
+  judgeProof(
+    false,
+    'unprove',
+    "mark an entry as not verified; another account's verified one can replace it",
+  ),
 ]);
 
 const overrideColumns: Column[] = [
@@ -222,7 +228,7 @@ export function progressOf({ server, status, on_contract, nodes }: EntryOnNodes)
 
 const show: Verb = {
   usage: 'show <account> <id>',
-  summary: 'show an entry with the nodes that have applied it, and those that it waits for',
+  summary: "show an entry, the nodes that have applied it and those that haven't",
   run: async (given, api) => {
     const value = await api.get<EntryOnNodes>(given.path('/accounts/<account>/overrides/<id>'));
     const shown = { ...value, progress: progressOf(value) };
@@ -242,7 +248,7 @@ export const overrideNoun = nounOf('override', 'custom DNS entries of accounts',
     ['--server <server>', 'only entries on this server', 'server'],
     [
       '--state <state>',
-      'only pending, active, expiring, expired, or current: not expired',
+      'only entries in this state: pending, active, expiring, expired, or current (not expired)',
       'state',
     ],
   ]),

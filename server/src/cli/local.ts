@@ -16,7 +16,7 @@ import { withDatabase } from './storage.ts';
 
 export const serve = command({
   name: 'serve',
-  summary: 'run the server until it is stopped (SIGTERM or SIGINT)',
+  summary: 'run the server until SIGTERM or SIGINT',
   serves: true,
   reportsSettings: true,
   run: async (_given, env) => {
@@ -27,25 +27,24 @@ export const serve = command({
 
 export const migrate = command({
   name: 'migrate',
-  summary: 'bring the database to the schema of this program',
+  summary: 'upgrade the database to the schema of this version',
   run: (_given, env) => runMigrations(env),
 });
 
 export const backup = command({
   name: 'backup',
-  summary: 'write a consistent copy of a SQLite database, also while a server runs',
+  summary: 'back up a SQLite database, even while the server runs',
   arguments: { file: { read: String } },
   run: ({ arguments: { file } }, env) => makeBackup(env, file),
 });
 
 export const verifyBackup = command({
   name: 'backup verify',
-  summary:
-    'restore a backup to a scratch folder and compare; the newest of the schedule when left out',
+  summary: 'test a backup by restoring it to a scratch folder (default: the newest scheduled one)',
   arguments: { file: { read: String, optional: true } },
   options: {
     scratch: {
-      summary: 'where the scratch folder is made; next to the backup when left out',
+      summary: 'where to create the scratch folder (default: next to the backup)',
       value: '<folder>',
       read: String,
     },
@@ -55,7 +54,7 @@ export const verifyBackup = command({
 
 export const restore = command({
   name: 'restore',
-  summary: 'put a backup in the place of a SQLite database, while no server runs',
+  summary: 'replace a SQLite database with a backup; stop the server first',
   arguments: { file: { read: String } },
   question: ({ arguments: { file } }) => `This puts ${file} in the place of the SQLite database.`,
   extent: async (_given, env) => `It is ${sqliteFile(readConfig(env), 'restore')}.`,
@@ -90,7 +89,7 @@ async function makeBackup(env: Environment, file: string): Promise<Shown> {
   const source = sqliteFile(config, 'backup');
   const target = resolve(file);
   if (!isThere(source)) throw new Failure(`There is no database at ${source}.`);
-  if (isThere(target)) throw new Failure(`${target} is there already; choose another name.`);
+  if (isThere(target)) throw new Failure(`${target} already exists; use another name.`);
   if (!isThere(dirname(target))) throw new Failure(`There is no folder ${dirname(target)}.`);
   // The copy holds the whole database: no other user may read it, from its first byte on.
   const before = process.umask(0o077);

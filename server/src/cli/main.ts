@@ -35,12 +35,12 @@ import { lifetimeUnits } from './values.ts';
 
 /** The commands as help groups them: verbs and nouns of the API, and commands of this machine. */
 const groups: Program<Environment>['groups'] = {
-  'The network at a glance': [statusVerb, usageVerb, historyVerb, auditVerb, explainVerb].map(
-    (verb) => commandOf(verb),
+  Overview: [statusVerb, usageVerb, historyVerb, auditVerb, explainVerb].map((verb) =>
+    commandOf(verb),
   ),
-  'Accounts and their people': [accountNoun, contractNoun, userNoun, tokenNoun],
-  'Lists of accounts': [authlistNoun, overrideNoun, undoNoun],
-  'The whole network': [commandOf(applyVerb)],
+  Accounts: [accountNoun, contractNoun, userNoun, tokenNoun],
+  'Lists of addresses': [authlistNoun, overrideNoun, undoNoun],
+  Declaration: [commandOf(applyVerb)],
   'Servers and nodes': [
     serverNoun,
     exitNoun,
@@ -52,7 +52,7 @@ const groups: Program<Environment>['groups'] = {
     portSchemeNoun,
     geoNoun,
   ],
-  'Who operates': [operatorTokenNoun, maintenanceNoun],
+  Operation: [operatorTokenNoun, maintenanceNoun],
   'On this machine': [
     ...[serve, migrate, backup, verifyBackup, restore],
     keysNoun,
@@ -63,15 +63,15 @@ const groups: Program<Environment>['groups'] = {
 
 const notes = `
 Commands talk to a running server:
-  EXITWARD_ADMIN_URL         where it listens for operators (http://127.0.0.1:8081)
-  EXITWARD_ADMIN_INSECURE    yes: send the token over plain http to another machine, too
-  EXITWARD_ADMIN_TOKEN       an operator token; or
-  EXITWARD_ADMIN_TOKEN_FILE  a file that holds it (admin-token in the data folder)
-serve, migrate, backup, restore, keys and doctor work on this machine, with the settings of the server.
+  EXITWARD_ADMIN_URL         URL of the operator API (default: http://127.0.0.1:8081)
+  EXITWARD_ADMIN_INSECURE    yes: allow plain http to another machine
+  EXITWARD_ADMIN_TOKEN       operator token, or
+  EXITWARD_ADMIN_TOKEN_FILE  file with it (default: admin-token in the data folder)
+serve, migrate, backup, restore, keys and doctor work on this machine with the server's settings.
 
-Sizes: 500GB, 1TiB or bytes. Times: epoch seconds, 2027-01-31, 2027-01-31T12:00Z or +30d, +1y; times that have passed also 2h, 7d ago.
+Sizes: 500GB, 1TiB or bytes. Times: epoch seconds, 2027-01-31, 2027-01-31T12:00Z or +30d, +1y; in the past, 2h for two hours ago.
 Units of times: ${timeUnits}.
-Off a terminal, lists are tab-separated with plain numbers; --json prints what the server said.
+When the output isn't a terminal, lists are tab-separated with plain numbers; --json prints the response of the server.
 `;
 
 /** Every command of exitward. */

@@ -23,7 +23,7 @@ import { nodeId, past, time } from './values.ts';
 export const statusVerb: Verb = {
   usage: 'status',
   list: true,
-  summary: 'how the network and the server stand',
+  summary: 'show the status of the network and the server',
   run: async (_given, api) => {
     const value = await api.get<
       Row & {
@@ -114,20 +114,18 @@ const bytes: Column[] = [
 export const usageVerb: Verb = {
   usage: 'usage',
   list: true,
-  summary:
-    'traffic of all accounts in their billing periods, or of one by hour, day, server or user',
+  summary: 'show the traffic of all accounts by billing period, or of one account in detail',
   filters: [
-    ['--account <account>', 'only this one, in detail'],
-    [
-      '--from <time>',
-      'with --account: from when on; the billing period when omitted',
-      'from',
-      time,
-    ],
-    ['--to <time>', 'with --account: until when; now when omitted', 'to', time],
+    ['--account <account>', 'only this account, in detail'],
+    ['--from <time>', 'with --account: start (default: start of the billing period)', 'from', time],
+    ['--to <time>', 'with --account: end (default: now)', 'to', time],
   ],
   options: [
-    ['--by <hour|day|server|user>', 'with --account: what the rows are; day when omitted', 'by'],
+    [
+      '--by <hour|day|server|user>',
+      'with --account: show a row for each of these (default: day)',
+      'by',
+    ],
   ],
   examples: ['exitward usage', 'exitward usage --account acme --by server --from 2027-01-01'],
   run: async (given, api): Promise<Shown> => {
@@ -159,17 +157,17 @@ export const usageVerb: Verb = {
 export const historyVerb: Verb = {
   usage: 'history',
   list: true,
-  summary: 'traffic, connections, rejections, lag and faults over time',
+  summary: 'show traffic, connections, rejections, lag and problems over time',
   filters: [
     ['--server <server>', 'only the nodes of this server', 'server'],
     ['--node <id>', 'only this node', 'node', nodeId],
     [
       '--since <time>',
-      'from then on: 2027-01-31, 2h or 7d ago; a day ago when omitted',
+      'start, such as 2027-01-31, or 2h for two hours ago (default: 1d)',
       'from',
       past,
     ],
-    ['--until <time>', 'before that; now when omitted', 'to', past],
+    ['--until <time>', 'end (default: now)', 'to', past],
   ],
   examples: ['exitward history', 'exitward history --server fra1 --since 7d'],
   run: async (given, api): Promise<Shown> => {
@@ -199,17 +197,26 @@ export const historyVerb: Verb = {
 export const auditVerb: Verb = {
   usage: 'audit',
   list: true,
-  summary: 'the audit log, newest first, or what is searched for in it',
+  summary: 'show or search the audit log, newest first',
   filters: [
-    ['--search <words>', 'only entries with each of these words in what they show', 'search'],
-    ['--actor <name>', 'only by this user, token, node or job: alice or acme/alice', 'actor'],
-    ['--action <names>', 'only these actions or kinds: authlist.remove,override', 'action'],
-    ['--account <account>', 'only what concerns this account', 'account'],
-    ['--since <time>', 'only from then on: 2027-01-31, 2h or 7d ago', 'since', past],
-    ['--until <time>', 'only before that: 2027-01-31, 2h or 7d ago', 'until', past],
+    ['--search <words>', 'only entries that contain all these words', 'search'],
+    [
+      '--actor <name>',
+      'only by this user, token, node or job, such as alice or acme/alice',
+      'actor',
+    ],
+    ['--action <names>', 'only these actions or kinds, such as authlist.remove,override', 'action'],
+    ['--account <account>', 'only entries about this account', 'account'],
+    [
+      '--since <time>',
+      'only at or after this time, such as 2027-01-31, or 2h for two hours ago',
+      'since',
+      past,
+    ],
+    ['--until <time>', 'only before this time', 'until', past],
     ['--before <id>', 'only entries older than this one', 'before'],
   ],
-  options: [['--limit <count>', 'how many; 100 when omitted', 'limit', count]],
+  options: [['--limit <count>', 'maximum number (default: 100)', 'limit', count]],
   run: async (given, api) => {
     const limit = (given.option('limit') as number | undefined) ?? 100;
     const query = new URLSearchParams(given.query());
@@ -242,15 +249,19 @@ export const auditVerb: Verb = {
 
 const turn = (on: boolean): Verb => ({
   usage: on ? 'on' : 'off',
-  summary: on ? 'answer 503 on every path under /v0; nodes go on serving' : 'end the maintenance',
+  summary: on ? 'return 503 for all /v0 requests; nodes continue to serve' : 'end maintenance',
   run: async (_given, api) => {
     const value = await api.put('/maintenance', { on });
     return done(`Maintenance is ${on ? 'on: /v0 answers 503' : 'off'}.`, value);
   },
 });
 
-export const maintenanceNoun = nounOf('maintenance', 'take the account API down and up again', [
+export const maintenanceNoun = nounOf('maintenance', 'maintenance mode of the account API', [
   turn(true),
   turn(false),
-  { usage: 'status', summary: 'whether it is on', run: showAt('/maintenance', ['on']) },
+  {
+    usage: 'status',
+    summary: 'show whether maintenance is on',
+    run: showAt('/maintenance', ['on']),
+  },
 ]);

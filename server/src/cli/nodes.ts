@@ -10,7 +10,7 @@ import { lifetime, sizeOrNone } from './values.ts';
 
 const codeLifetime: Choice = [
   '--lifetime <lifetime>',
-  'how long the code can be used; a day when omitted',
+  'how long the code is valid (default: a day)',
   'lifetime_seconds',
   lifetime,
 ];
@@ -68,11 +68,11 @@ function showInvite(value: Row, { joining }: Joining): Shown {
   return { ...shown, parts: [...shown.parts, { text: lines.map((text) => `${text}\n`).join('') }] };
 }
 
-export const nodeNoun = nounOf('node', 'machines that serve', [
+export const nodeNoun = nounOf('node', 'machines that run the proxies and VPNs', [
   {
     usage: 'list',
     list: true,
-    summary: 'list nodes with how far behind they are',
+    summary: 'list nodes and their lag',
     run: listAt('/nodes', [...summaryColumns, ...openNow, ['faults', 'faults', kindsInWords]], {
       of: 'nodes',
       next: 'exitward node invite <server>',
@@ -80,14 +80,14 @@ export const nodeNoun = nounOf('node', 'machines that serve', [
   },
   {
     usage: 'show <id>',
-    summary: 'show a node with its faults, and since when it has them',
+    summary: 'show a node and its problems',
     run: async (given, api) => showNode(await api.get(given.path('/nodes/<id>'))),
   },
   {
     usage: 'limit <id> <size>',
     sets: { size: 'max_bytes_per_second' },
     summary:
-      'change how many bytes a second a node may report, both ways; "none": as the setting says',
+      'set the most bytes per second, in and out, that a node may report; "none": the default',
     run: async (given, api) => {
       const body = { max_bytes_per_second: given.parsed('size', sizeOrNone) };
       return showNode(await api.patch(given.path('/nodes/<id>'), body));
@@ -95,28 +95,28 @@ export const nodeNoun = nounOf('node', 'machines that serve', [
   },
   {
     usage: 'drain <id>',
-    summary: 'let a node take no new connections, as before work on its machine; open ones go on',
+    summary: 'stop new connections to a node, for example before maintenance; open ones continue',
     options: [
-      ['--wait', 'until nothing is open there; Ctrl-C ends the waiting alone'],
-      ['--timeout <lifetime>', 'with --wait: how long; an hour when omitted', undefined, lifetime],
+      ['--wait', 'wait until no connection is open; Ctrl-C only stops the wait'],
+      ['--timeout <lifetime>', 'with --wait: maximum time (default: 1h)', undefined, lifetime],
     ],
     question: 'This drains node <id>: new connections to it are refused until "node undrain <id>".',
     run: async (given, api) => {
       const node = await drain(given, api);
-      return done(`Node ${node.id} (${node.name}) takes no new connections.`, node);
+      return done(`Node ${node.id} (${node.name}) accepts no new connections.`, node);
     },
   },
   {
     usage: 'undrain <id>',
-    summary: 'let a drained node take connections again',
+    summary: 'let a drained node accept connections again',
     run: async (given, api) => {
       const node = await api.patch(given.path('/nodes/<id>'), { drained: false });
-      return done(given.text('Node <id> takes connections.'), node);
+      return done(given.text('Node <id> accepts connections.'), node);
     },
   },
   {
     usage: 'invite <server>',
-    summary: 'print a line that makes the machine it is pasted on a node of the server, once',
+    summary: 'print a one-time command that makes a machine a node of the server',
     options: [codeLifetime],
     run: async (given, api) => {
       const body = { server: given.word('server'), ...given.fields };
@@ -127,7 +127,7 @@ export const nodeNoun = nounOf('node', 'machines that serve', [
   {
     usage: 'invites',
     list: true,
-    summary: 'list the invitations that can still be used',
+    summary: 'list open invitations',
     run: listAt('/invites', ['id', 'server', expiry], {
       of: 'open invitations',
       next: 'exitward node invite <server>',
@@ -135,15 +135,15 @@ export const nodeNoun = nounOf('node', 'machines that serve', [
   },
   {
     usage: 'uninvite <id>',
-    summary: 'take an invitation back',
-    question: 'This ends invitation <id>: its code works no longer.',
-    run: removeAt('/invites/<id>', 'Invitation <id> is taken back.', { removed: '<id>' }),
+    summary: 'withdraw an invitation',
+    question: 'This withdraws invitation <id>: its code stops working.',
+    run: removeAt('/invites/<id>', 'Invitation <id> is withdrawn.', { removed: '<id>' }),
   },
   {
     usage: 'revoke <id>',
     summary: 'revoke a node',
     question:
-      'This revokes node <id>: it gets no changes any more and must join again. VPN passwords of its server end: users need new profiles.',
+      'This revokes node <id>: it gets no more changes and must join again. VPN passwords of its server end: users need new profiles.',
     run: removeAt('/nodes/<id>', 'Node <id> is revoked.', { revoked: '<id>' }),
   },
 ]);

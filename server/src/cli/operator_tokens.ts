@@ -14,7 +14,7 @@ import { created, lastUsed, type Row } from './columns.ts';
 import { command, nounOf } from './command.ts';
 import { requireKeysOf, withCurrentDatabase } from './storage.ts';
 
-const { commands, ...noun } = nounOf('operator-token', 'who may operate this network', [
+const { commands, ...noun } = nounOf('operator-token', 'tokens of the operators', [
   {
     usage: 'list',
     list: true,
@@ -39,13 +39,13 @@ const [list, ...others] = commands;
 
 const create = command({
   name: 'operator-token create',
-  summary: 'create an operator token and print it, this once',
+  summary: "create an operator token and print it; it can't be shown again",
   arguments: { name: { read: String } },
   options: {
-    'may-find-connections': { summary: 'with the right to ask who used an exit' },
+    'may-find-connections': { summary: 'allow finding out who used an exit IP' },
     local: {
       summary:
-        "on the server's machine, without a token: by its database and keys file, as after a restore",
+        'use the database and keys file of this machine, without a token, as after a restore',
     },
   },
   run: async ({ arguments: { name }, options }, env) => {

@@ -1,4 +1,4 @@
-// exitward refusal …: which connections were refused lately.
+// exitward refusal …: recently refused connections.
 import { type Column, newest } from '../../../kit/src/cli/output.ts';
 import { count } from '../../../kit/src/cli/values.ts';
 import type { Row } from './columns.ts';
@@ -21,22 +21,31 @@ const columns: Column[] = [
   ['id', 'id', 'detail'],
 ];
 
-export const refusalNoun = nounOf('refusal', 'which connections were refused lately', [
+export const refusalNoun = nounOf('refusal', 'recently refused connections', [
   {
     usage: 'list',
     list: true,
-    summary: 'list refused connections by the minute, the newest first',
+    summary: 'list refused connections per minute, newest first',
     filters: [
-      ['--account <account>', 'only those that concern this account', 'account'],
-      ['--user <user>', 'only those that name this user of the account', 'user'],
-      ['--address <ip>', 'only those from this address', 'address'],
-      ['--server <server>', 'only those of this server', 'server'],
-      ['--node <id>', 'only those of this node', 'node', nodeId],
-      ['--reason <word>', 'only with this reason: unknown_address, expired_token', 'reason'],
-      ['--since <time>', 'only from then on: 2027-01-31, 2h or 7d ago', 'since', past],
-      ['--until <time>', 'only before that: 2027-01-31, 2h or 7d ago', 'until', past],
+      ['--account <account>', 'only refusals of this account', 'account'],
+      ['--user <user>', 'only refusals with this user of the account', 'user'],
+      ['--address <ip>', 'only refusals from this address', 'address'],
+      ['--server <server>', 'only refusals on this server', 'server'],
+      ['--node <id>', 'only refusals on this node', 'node', nodeId],
+      [
+        '--reason <word>',
+        'only refusals with this reason: unknown_address, expired_token',
+        'reason',
+      ],
+      [
+        '--since <time>',
+        'only at or after this time, such as 2027-01-31, or 2h for two hours ago',
+        'since',
+        past,
+      ],
+      ['--until <time>', 'only before this time', 'until', past],
     ],
-    options: [['--limit <count>', 'how many; 100 when omitted', 'limit', count]],
+    options: [['--limit <count>', 'maximum number (default: 100)', 'limit', count]],
     examples: [
       'exitward refusal list --address 203.0.113.7',
       'exitward refusal list --account acme --since 2h',

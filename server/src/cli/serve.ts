@@ -22,7 +22,7 @@ const steps = {
 export async function runServer(env: Environment): Promise<void> {
   if (!settingText(env, 'EXITWARD_DATA_DIR') && existsSync('data/demo.json')) {
     process.stderr.write(
-      'data/ holds the demo of "npm start". For a network of your own, choose another folder: EXITWARD_DATA_DIR=network exitward serve\n',
+      'data/ holds the demo of "npm start". For a network of your own, use another folder: EXITWARD_DATA_DIR=network exitward serve\n',
     );
     process.exitCode = 1;
     return;

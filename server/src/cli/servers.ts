@@ -38,16 +38,16 @@ const exitColumns: Column[] = [
 /** The details that a new server needs. */
 const details: Choice[] = [
   ['--hostname <hostname>', 'fully-qualified domain name', 'hostname'],
-  ['--title <text>', 'usually the closest metro area', 'title'],
-  ['--city <text>', 'city that houses it', 'city'],
-  ['--country <code>', 'ISO 3166 code such as DE', 'country'],
+  ['--title <text>', 'title, usually the closest metro area', 'title'],
+  ['--city <text>', 'city of the data center', 'city'],
+  ['--country <code>', 'ISO 3166 country code, such as DE', 'country'],
   ['--latitude <degrees>', '-90 to 90', 'latitude', decimal],
   ['--longitude <degrees>', '-180 to 180', 'longitude', decimal],
-  ['--services <words>', 'such as proxy,proxy-https', 'services', list],
+  ['--services <words>', 'services, such as proxy,proxy-https', 'services', list],
 ];
 const portSchemes: Choice = [
   '--port-schemes <names>',
-  'port schemes that it listens on',
+  'port schemes to listen on',
   'port_schemes',
   list,
 ];
@@ -91,7 +91,7 @@ export const serverNoun = nounOf('server', 'servers of the network', [
   },
   {
     usage: 'change <server>',
-    summary: 'change what is known of a server',
+    summary: 'change the details of a server',
     options: [...details, portSchemes],
     run: async (given, api) => {
       const value = await api.patch(given.path(server), given.fields);
@@ -100,7 +100,7 @@ export const serverNoun = nounOf('server', 'servers of the network', [
   },
   {
     usage: 'renew-vpn-key <server>',
-    summary: 'end all VPN passwords and shared keys of a server',
+    summary: 'replace the VPN key of a server; its VPN passwords and shared keys stop working',
     question:
       'This ends all VPN passwords and shared keys of <server>, and its tunnels. Users need new profiles.',
     run: async (given, api) => {
@@ -110,7 +110,7 @@ export const serverNoun = nounOf('server', 'servers of the network', [
   },
   {
     usage: 'remove <server>',
-    summary: 'take a server out of the network',
+    summary: 'remove a server from the network',
     question: 'This takes <server> out of the network, with its exit IPs and nodes.',
     extent: async (given, api) => {
       const { ip_count, nodes } = await api.get<{ ip_count: number; nodes: { all: number } }>(
@@ -126,7 +126,9 @@ export const exitNoun = nounOf('exit', 'exit IPs of a server', [
   {
     usage: 'add <server> <ip>',
     summary: 'add an exit IP, or move it to another port base',
-    required: [['--port-base <number>', '0 to 499, once per server', 'port_base', whole]],
+    required: [
+      ['--port-base <number>', 'port base, 0 to 499, unique on the server', 'port_base', whole],
+    ],
     run: async (given, api) => {
       const value = await api.put<Row>(given.path(exit), given.fields);
       const { port_base } = given.fields;
@@ -138,7 +140,7 @@ export const exitNoun = nounOf('exit', 'exit IPs of a server', [
   {
     usage: 'remove <server> <ip>',
     summary: 'remove an exit IP',
-    question: 'This takes the exit IP <ip> off <server>.',
+    question: 'This removes the exit IP <ip> from <server>.',
     extent: async () => '"exitward exit add" undoes it.',
     run: removeAt(exit, '<ip> is removed.', { removed: '<ip>' }),
   },

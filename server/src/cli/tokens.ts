@@ -23,14 +23,14 @@ export const tokenNoun = nounOf('token', 'API tokens of an account', [
     usage: 'create <account> <name>',
     summary: 'create an API token and print it',
     options: [
-      ['--read-only', 'the token only reads', 'read_only'],
-      ['--expiry <time>', 'when it ends; never when omitted', 'expiry', time],
+      ['--read-only', 'create a read-only token', 'read_only'],
+      ['--expiry <time>', 'when the token expires (default: never)', 'expiry', time],
     ],
     run: createAt(tokens, ['id', 'name', 'api_token']),
   },
   {
     usage: 'view <account> <id>',
-    summary: 'print an API token; the audit log keeps who looked',
+    summary: 'print an API token; the audit log records who did',
     run: async (given, api) => {
       const value = await api.post(given.path(`${tokens}/<id>/view`));
       return { value, parts: [{ text: `${value.api_token}\n` }] };
@@ -39,7 +39,7 @@ export const tokenNoun = nounOf('token', 'API tokens of an account', [
   {
     usage: 'revoke <account> <id>',
     summary: 'revoke an API token',
-    question: 'This revokes API token <id> of <account>: what uses it gets 401 at once.',
+    question: 'This revokes API token <id> of <account>: programs that use it get 401 at once.',
     run: removeAt(`${tokens}/<id>`, 'API token <id> is revoked.', { revoked: '<id>' }),
   },
 ]);

@@ -67,8 +67,13 @@ function flags(text: string): Record<string, boolean> {
 }
 
 const details: Choice[] = [
-  ['--display-name <text>', 'descriptive name', 'display_name'],
-  ['--flags <words>', 'proxy,billing,admin; no-proxy takes one away', 'flags', flags],
+  ['--display-name <text>', 'display name', 'display_name'],
+  [
+    '--flags <words>',
+    'flags to add (proxy, billing, admin) or remove (no-proxy, …)',
+    'flags',
+    flags,
+  ],
 ];
 /** Names, or the word that lifts the limit. */
 function namesOrAll(text: string): string[] | null {
@@ -82,55 +87,55 @@ const namesAllOrNone = (text: string) => (text === 'none' ? [] : namesOrAll(text
 const limits: Choice[] = [
   [
     '--limit <size>',
-    'bytes in a billing period, next to the limit of the contract; none for no limit',
+    "traffic limit per billing period, in addition to the contract's; or none",
     'limits.limit_bytes',
     sizeOrNone,
   ],
   [
     '--on-limit <refuse|notify>',
-    'when these are used up: nodes refuse the user, or it is only shown',
+    'at the traffic limit: refuse connections, or only show it',
     'limits.on_limit',
   ],
   [
     '--max-connections <number>',
-    'connections at once in the whole network, or none',
+    'maximum simultaneous connections in the network, or none',
     'limits.max_connections',
     orNone(whole),
   ],
   [
     '--max-addresses <number>',
-    'source addresses at once, an IPv6 address counted as its /64; or none',
+    'maximum simultaneous source addresses (an IPv6 /64 counts as one), or none',
     'limits.max_addresses',
     orNone(whole),
   ],
   [
     '--address-window <lifetime>',
-    'how long a source address counts, 60s to 10min; 5min when omitted',
+    'how long a source address counts, 60s to 10min (default: 5min)',
     'limits.address_seconds',
     lifetime,
   ],
   [
     '--active-until <time>',
-    'when the access to proxies and VPN ends, or none',
+    'when access to proxies and VPN ends, or none',
     'limits.active_until',
     orNone(time),
   ],
   [
     '--services <names>',
-    'the services that the user may use, such as proxy,vpn-ikev2; or all',
+    'services that the user may use, such as proxy,vpn-ikev2; or all',
     'limits.services',
     namesOrAll,
   ],
   [
     '--servers <names>',
-    'the servers that the user may use, such as fra1,ams1; all, or none of them',
+    'servers that the user may use, such as fra1,ams1; or all, or none',
     'limits.servers',
     namesAllOrNone,
   ],
 ];
 const linkLifetime: Choice = [
   '--lifetime <lifetime>',
-  'how long it can be used, a day at most; 15min when omitted',
+  'how long the link is valid, at most a day (default: 15min)',
   'lifetime_seconds',
   lifetime,
 ];
@@ -161,10 +166,10 @@ export const userNoun = nounOf('user', 'users of an account', [
   },
   {
     usage: 'change <account> <user>',
-    summary: 'change a user; users are never deleted, only made inactive',
+    summary: "change a user; users can't be deleted, only made inactive",
     options: [
       ...details,
-      ['--active <yes|no>', 'whether the user is enabled', 'active', yesNo],
+      ['--active <yes|no>', 'whether the user is active', 'active', yesNo],
       ...limits,
     ],
     question: questionOfUser,
@@ -172,7 +177,7 @@ export const userNoun = nounOf('user', 'users of an account', [
   },
   {
     usage: 'limit <account> <users...>',
-    summary: 'change limits of users, all or none; those that are not named stay',
+    summary: 'change the limits of several users, all or none; limits not given stay',
     options: limits,
     examples: ['exitward user limit acme alice bob --max-connections 100 --active-until +30d'],
     question: questionOfUsers,
@@ -200,7 +205,7 @@ export const userNoun = nounOf('user', 'users of an account', [
   vpnProfile,
   {
     usage: 'erase <account> <user>',
-    summary: 'erase a person: a pseudonym takes the place of names and addresses; usage stays',
+    summary: 'erase a person: a pseudonym replaces names and addresses; usage stays',
     question:
       'This ends the access of <user> and takes names and addresses out of records and the audit log for good.',
     run: async (given, api) => {
@@ -222,7 +227,7 @@ export const userNoun = nounOf('user', 'users of an account', [
   },
   {
     usage: 'sign-in-link <account> <user>',
-    summary: 'make an address that signs in to the console as a user, once',
+    summary: 'create a one-time link that signs in to the console as a user',
     options: [linkLifetime],
     run: async (given, api) => {
       const link = await api.post(given.path(`${user}/sign-in-link`), given.fields);
@@ -232,7 +237,7 @@ export const userNoun = nounOf('user', 'users of an account', [
   },
   {
     usage: 'reset-sign-in <account> <user>',
-    summary: 'take password, second factor and open invitations of a user, and end the sessions',
+    summary: "remove a user's password, second factor and open invitations, and end all sessions",
     question:
       'This signs <user> out everywhere and takes password and second factor; then only an invitation lets the user in.',
     run: removeAt(`${user}/sign-in`, '<user> can sign in by a new invitation only.', {

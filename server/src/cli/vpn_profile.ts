@@ -18,24 +18,17 @@ function format(text: string): string {
 
 export const vpnProfile: Verb = {
   usage: 'vpn-profile <account> <user> [server]',
-  summary: 'make what devices of a user need for the VPN of a server, or of all',
+  summary: "create VPN profiles for a user's devices, for one server or all",
   options: [
-    [
-      '--exit <ip>',
-      'the exit of that server that the files dial; its first when omitted',
-      'exit_ip',
-    ],
+    ['--exit <ip>', 'exit IP of the server to connect to (default: its first)', 'exit_ip'],
     [
       '--lifetime <lifetime>',
-      'how long the passwords hold; without: as the token version',
+      'how long the passwords are valid (default: until the token version is raised)',
       'lifetime_seconds',
       lifetime,
     ],
-    ['--format <format>', `this file alone: ${profileFormats.join(', ')}`, undefined, format],
-    [
-      '--output <path>',
-      'write the files into this folder, or the one of --format to this file, for you alone to read',
-    ],
+    ['--format <format>', `only this format: ${profileFormats.join(', ')}`, undefined, format],
+    ['--output <path>', 'folder to write to; with --format, the file; only you can read it'],
   ],
   run: async (given, api) => {
     const [named] = given.parsedAll('server', String);
