@@ -1,5 +1,5 @@
-// Jobs: work that runs by itself, such as expiries, purges, new billing periods, lost nodes, and
-// storing last uses.
+// Jobs: work that runs by itself, such as expiries, purges, new billing periods, and nodes that go
+// offline.
 
 import { type Own, ownedByLog } from '../../kit/src/owner.ts';
 import { SerialQueue } from '../../kit/src/serial_queue.ts';
@@ -28,7 +28,7 @@ import {
   purgeUseQuestions,
   purgeWatches,
   sampleNodes,
-  sweepLostNodes,
+  sweepOfflineNodes,
 } from './nodes/nodes.ts';
 import { purgeOverrides, purgeRemovedOverrides, sweepOverrides } from './overrides/overrides.ts';
 import { purgeAttempts, purgeCodes, sweepSessions } from './sign_in/sign_in.ts';
@@ -66,7 +66,7 @@ export const jobs: readonly Job[] = [
     purges: false,
     // A node could not acknowledge while no server was running.
     after_seconds: (config) => config.node_lost_seconds,
-    run: (tx, limit, { config }) => sweepLostNodes(tx, config.node_lost_seconds, limit),
+    run: (tx, limit, { config }) => sweepOfflineNodes(tx, config.node_lost_seconds, limit),
   },
   { name: 'sample nodes', every_seconds: 60, purges: false, run: sampleNodes },
   { name: 'purge history', every_seconds: 600, purges: true, run: purgeHistory },
@@ -147,7 +147,7 @@ export const jobs: readonly Job[] = [
 ];
 
 const system: Actor = { kind: 'system', name: 'sweep', address: '', request_id: '' };
-const furthestJump_seconds = 3600;
+const maxJumpSeconds = 3600;
 
 const settlingSeconds = 3600;
 
@@ -169,7 +169,7 @@ export class ClockGuard {
     this.#ctx = ctx;
     this.#wall = ctx.clock.now();
     this.#steady = ctx.clock.steady();
-    const isFar = newest !== 0 && Math.abs(this.#wall - newest) > furthestJump_seconds;
+    const isFar = newest !== 0 && Math.abs(this.#wall - newest) > maxJumpSeconds;
     this.#trustedFrom = this.#steady + (isFar ? settlingSeconds : 0);
   }
 
@@ -182,12 +182,12 @@ export class ClockGuard {
     const { clock, log } = this.#ctx;
     const [now, steady] = [clock.now(), clock.steady()];
     const jumped = now - (this.#wall + (steady - this.#steady));
-    if (Math.abs(jumped) > furthestJump_seconds) {
+    if (Math.abs(jumped) > maxJumpSeconds) {
       [this.#wall, this.#steady] = [now, steady];
       this.#trustedFrom = steady + settlingSeconds;
     }
     const trusts =
-      steady >= this.#trustedFrom && (await newestTime(this.#ctx)) <= now + furthestJump_seconds;
+      steady >= this.#trustedFrom && (await newestTime(this.#ctx)) <= now + maxJumpSeconds;
     if (trusts !== this.#trusts) {
       log.warn(
         trusts
@@ -269,13 +269,13 @@ export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
     work: () => Promise<number>,
   ) => {
     if (stopped) return;
-    const up_seconds = ctx.clock.steady() - (wellSince.get(name) ?? began);
+    const upSeconds = ctx.clock.steady() - (wellSince.get(name) ?? began);
     try {
       if (purges && !(await guard.trusts())) {
         ctx.metrics.sweeps.inc({ job: name, outcome: 'held back' });
         return;
       }
-      if (after_seconds && up_seconds < after_seconds(ctx.config)) {
+      if (after_seconds && upSeconds < after_seconds(ctx.config)) {
         // Fails while the database is offline, and then the wait begins again.
         await newestTime(ctx);
         ctx.metrics.sweeps.inc({ job: name, outcome: 'held back' });

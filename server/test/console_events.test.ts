@@ -243,7 +243,7 @@ eachDatabase((database) => {
       streams.open(answer.response, {
         topic: 'test',
         read: async () => ({ revision: ++revision, text: 'x'.repeat(64 * 1024) }),
-        pause_milliseconds: 0,
+        pause_ms: 0,
         owners: [{ name: 'test', max: 1 }],
         holds: async () => true,
       });
@@ -270,7 +270,7 @@ eachDatabase((database) => {
       streams.open(answer.response, {
         topic: 'test',
         read: async () => ({ revision: 1 }),
-        pause_milliseconds: 0,
+        pause_ms: 0,
         owners: [{ name: 'test', max: 1 }],
         holds: async () => holds,
       });

@@ -7,7 +7,7 @@ import { markTokensUsed } from '../src/api_tokens/api_tokens.ts';
 import type { Clock } from '../src/clock.ts';
 import type { Actor } from '../src/db/database.ts';
 import { batch, ClockGuard, jobs, runAllJobs, startJobs } from '../src/jobs.ts';
-import { sweepLostNodes } from '../src/nodes/nodes.ts';
+import { sweepOfflineNodes } from '../src/nodes/nodes.ts';
 import { LastUsed } from '../src/observed/last_used.ts';
 import { eachApp } from './apps.ts';
 
@@ -275,8 +275,8 @@ eachApp((t) => {
     test('are lost a batch at a time', async () => {
       await runAllJobs(t.running.ctx);
       const ids = [await silentNode('many1'), await silentNode('many2'), await silentNode('many3')];
-      expect(await t.write((tx) => sweepLostNodes(tx, 60, 2))).toBe(2);
-      expect(await t.write((tx) => sweepLostNodes(tx, 60, 2))).toBe(1);
+      expect(await t.write((tx) => sweepOfflineNodes(tx, 60, 2))).toBe(2);
+      expect(await t.write((tx) => sweepOfflineNodes(tx, 60, 2))).toBe(1);
       for (const id of ids) expect(await stored(id)).toEqual({ live: 0 });
     });
   });

@@ -65,7 +65,7 @@ export function findAccountNamed(db: Reader, name: string): Promise<Account | un
 }
 
 /**
- * The account, for a change of its records. Errors: 403 when the contract is suspended or has
+ * The account, for a change of its records. Errors: 404; 403 when the contract is suspended or has
  * expired, unless the caller may change `any_contract` (operators).
  */
 export async function requireWritable(
@@ -101,7 +101,8 @@ export function rejectUnlessWritable(
 
 /**
  * Creates an account with its first API token. Returns both. The token's text can be shown again
- * later only where the operator's setting keeps it viewable. Errors: 409 when the name is taken.
+ * later only where the operator's setting keeps it viewable. Errors: those of `checkTerms`; 409
+ * when the name is taken, or the port scheme does not exist.
  */
 export async function createAccount(
   tx: Transaction,

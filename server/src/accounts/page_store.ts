@@ -24,14 +24,14 @@ const sorts = {
 export type AccountSort = keyof typeof sorts;
 export const accountSorts = Object.keys(sorts) as AccountSort[];
 
-const endsSoon_seconds = 30 * 86_400;
+const endsSoonSeconds = 30 * 86_400;
 
 /** The condition of each contract state, at the time `$3`. */
 const states = {
   active: 'a.suspended = 0 and a.over_limit = 0 and a.expiry > $3',
   over: 'a.over_limit = 1',
   ended: 'a.expiry <= $3',
-  ending: `a.expiry > $3 and a.expiry <= $3 + ${endsSoon_seconds}`,
+  ending: `a.expiry > $3 and a.expiry <= $3 + ${endsSoonSeconds}`,
   suspended: 'a.suspended = 1',
 } as const;
 export const accountStates = Object.keys(states) as Array<keyof typeof states>;
@@ -60,7 +60,7 @@ export function accountPageSlices(
     from: 'accounts a',
     columns: 'a.*',
     joins: '',
-    // Every account is listed; the time is needed for states and usage.
+    // `$3` is used in states and usage alone; a statement without them must name it, too.
     shown: { sql: 'cast($3 as bigint) is not null', values: [now] },
     filter: lists.filterOf(
       matches,

@@ -57,8 +57,8 @@ export function withDefaults<T extends { method?: string; destination_port?: num
   connection: T,
 ) {
   const { method = 'CONNECT' } = connection;
-  const usual_port = method === 'CONNECT' ? 443 : 80;
-  return { ...connection, method, destination_port: connection.destination_port ?? usual_port };
+  const usualPort = method === 'CONNECT' ? 443 : 80;
+  return { ...connection, method, destination_port: connection.destination_port ?? usualPort };
 }
 
 /** Null: the token is not genuine. */

@@ -36,8 +36,8 @@ export async function requireApiToken(
 }
 
 /**
- * Creates an API token and returns its text. Errors: 409 when the account has one of that name, or
- * `maxTokens` of them.
+ * Creates an API token and returns its text. Errors: 400 for a blank name or an invalid expiry; 409
+ * when the account has one of that name, or `maxTokens` of them.
  */
 export async function createApiToken(
   tx: Transaction,

@@ -51,6 +51,7 @@ export function tokenPageSlices(
     from: 'api_tokens t',
     columns: 't.*',
     joins: '',
+    // `$4` is used in states alone; a statement without them must name it, too.
     shown: {
       sql: 't.account_id = $3 and cast($4 as bigint) is not null',
       values: [account_id, now],

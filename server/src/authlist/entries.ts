@@ -97,10 +97,10 @@ export async function createEntry(
   const maxEntries = rules.max_authlist_entries;
   if ((await heldCount(tx, account_id, 'authlist')) >= maxEntries) {
     await sweepOwnExpired(tx, account_id);
-    const held = await heldCount(tx, account_id, 'authlist');
-    if (held >= maxEntries) {
+    const count = await heldCount(tx, account_id, 'authlist');
+    if (count >= maxEntries) {
       throw conflict(
-        `The list holds ${held} entries, as many as an account may have; remove some first.`,
+        `The list holds ${count} entries, as many as an account may have; remove some first.`,
         { code: 'list_full' },
       );
     }

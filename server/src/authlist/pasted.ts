@@ -46,11 +46,11 @@ interface BadLine {
 
 export type LineOutcome = GoodLine | BadLine;
 
-/** How many addresses can be added at once. */
+/** The maximum number of addresses that can be added at once. */
 const maxAtOnce = 1000;
 const longestNote = 200;
 
-/** Errors: 400 without any line, and for more than can be added at once. */
+/** The lines with addresses. Errors: 400 without any, and for more than can be added at once. */
 export function pastedLines(text: string): PastedLine[] {
   const lines = text.split(/\r\n|\r|\n/).flatMap((whole, at) => {
     const [address = '', ...notes] = whole.split('#');
@@ -70,8 +70,9 @@ export function pastedLines(text: string): PastedLine[] {
 type Pasted = Omit<NewEntry, 'ip'> & { lines: readonly PastedLine[] };
 
 /**
- * Previews each line, and writes nothing. Errors: 409 for a user who is not in the account, or when
- * the list has no room for all; 429 when the account would learn of too many taken addresses.
+ * Previews each line, and writes nothing. Errors: 400 for an invalid expiry; 409 for a user who is
+ * not in the account, or when the list has no room for all; 429 when the account would learn of too
+ * many taken addresses.
  */
 export async function examinePasted(
   tx: Transaction,
@@ -80,10 +81,10 @@ export async function examinePasted(
   rules: AuthlistRules,
 ): Promise<LineOutcome[]> {
   checkExpiry(expiry, tx.now);
-  const tell = () => rules.conflicts?.rejectTooMany(tx, account_id);
-  tell();
-  const named = await findUserNamed(tx, account_id, user);
-  if (!named) throw unknownUser(user);
+  const rejectTooMany = () => rules.conflicts?.rejectTooMany(tx, account_id);
+  rejectTooMany();
+  const userRow = await findUserNamed(tx, account_id, user);
+  if (!userRow) throw unknownUser(user);
   const seen = new Set<Address>();
   const outcomes = lines.map(({ line, text, note }): LineOutcome => {
     try {
@@ -104,21 +105,21 @@ export async function examinePasted(
     if (outcome.outcome !== 'new') return outcome;
     const claim = claimOn.get(outcome.ip);
     if (!claim || claim.removal_id !== null || tx.now >= claim.expiry) return outcome;
-    if (claim.account_id === account_id && claim.user_id === named.id) {
+    if (claim.account_id === account_id && claim.user_id === userRow.id) {
       return { ...outcome, outcome: 'listed' };
     }
     const proof = newProof(rules.vouches === true, rules.authlist_proof, tx.now);
     if (isWeaker(claim, account_id, proof, rules)) return outcome;
-    tell();
+    rejectTooMany();
     rules.conflicts?.count(tx, account_id);
     return faultOf(outcome, addressTaken(outcome.ip));
   });
   const added = examined.filter(({ outcome }) => outcome === 'new').length;
   const expired = await expiredOf(tx, account_id);
-  const held = (await heldCount(tx, account_id, 'authlist')) - expired.length;
-  if (added > 0 && held + added > rules.max_authlist_entries) {
+  const count = (await heldCount(tx, account_id, 'authlist')) - expired.length;
+  if (added > 0 && count + added > rules.max_authlist_entries) {
     throw conflict(
-      `The list holds ${held} entries, and ${added} would be added: an account may have ${rules.max_authlist_entries}; remove some first.`,
+      `The list holds ${count} entries, and ${added} would be added: an account may have ${rules.max_authlist_entries}; remove some first.`,
       { code: 'list_full' },
     );
   }
@@ -132,7 +133,10 @@ function faultOf({ line, ip }: Pick<LineOutcome, 'line' | 'ip'>, error: unknown)
   return { line, ip, outcome: 'fault', code, message: sentence };
 }
 
-/** Adds all addresses that the user doesn't have. Errors: as above; 400 or 409 for a bad line. */
+/**
+ * Adds all addresses that the user doesn't have. Errors: those of `examinePasted`; 400 or 409 for a
+ * line that cannot be added.
+ */
 export async function addPasted(
   tx: Transaction,
   account: Account,

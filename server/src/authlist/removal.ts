@@ -16,7 +16,10 @@ import { expiredOf, giveWay, removeRow, sweepOwnExpired } from './claims.ts';
 import type { AuthlistRules } from './rules.ts';
 import * as store from './store.ts';
 
-/** Removes all entries of the account; an undo is possible for seven days. Errors: as on remove. */
+/**
+ * Removes all entries of the account; an undo is possible for seven days. Errors: 403 unless
+ * `any_contract`; those of `requireMatch`.
+ */
 export async function removeAllEntries(
   tx: Transaction,
   account_id: number,
@@ -48,7 +51,8 @@ export async function restoreEntries(
   const { batches, chosen, kept: keptEntries, lost } = removal;
   const isOwn = chosen === 1 && keptEntries.every(({ user_id }) => user_id === only_user_id);
   if (only_user_id !== undefined && !isOwn) throw removalGone('authlist');
-  // Only their number is shown, and they stay lost: however many they are, an undo stays possible.
+  // Addresses that other accounts list are shown as a number alone. So room for one conflict is
+  // enough, and an undo stays possible however many they are.
   if (lost > 0) rules.conflicts?.rejectTooMany(tx, account_id);
   // The account may have moved to another port scheme, on which none of them has its address.
   const moved = await store.rowsOnOtherScheme(tx, batches, port_scheme_id);

@@ -33,7 +33,7 @@ export function fullDiskFault(
   return undefined;
 }
 
-/** Less than a page or two is as good as nothing. */
+/** A disk with less than this counts as full. */
 const minFreeBytes = 16_384;
 
 function hasNoSpace(folder: string): boolean {

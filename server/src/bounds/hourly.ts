@@ -67,10 +67,10 @@ export class HourlyCap {
     const counted = hour === this.#hour ? this.#counts.of(account_id) : 0;
     const pending = this.#pending.get(group)?.of(account_id) ?? 0;
     if (counted + pending + amount <= this.#limit) return;
-    const wait_seconds = hour + hourSeconds - now;
+    const waitSeconds = hour + hourSeconds - now;
     throw tooManyRequests(
-      `${this.#fault} (${this.#limit} within an hour); go on in ${wait_seconds} seconds.`,
-      { 'retry-after': String(wait_seconds) },
+      `${this.#fault} (${this.#limit} within an hour); go on in ${waitSeconds} seconds.`,
+      { 'retry-after': String(waitSeconds) },
       { code: 'rate_limited', ...this.#options.details },
     );
   }

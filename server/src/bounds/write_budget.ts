@@ -123,10 +123,10 @@ export class WriteBudget {
 }
 
 function usedUp(now: number, sentence: string) {
-  const wait_seconds = daySeconds - (now % daySeconds);
+  const waitSeconds = daySeconds - (now % daySeconds);
   return tooManyRequests(
-    `${sentence} The next day (UTC) begins in ${wait_seconds} seconds.`,
-    { 'retry-after': String(wait_seconds) },
+    `${sentence} The next day (UTC) begins in ${waitSeconds} seconds.`,
+    { 'retry-after': String(waitSeconds) },
     { code: 'rate_limited' },
   );
 }

@@ -43,7 +43,7 @@ async function monthsOf(db: Database): Promise<Month[]> {
 export async function makeAuditMonths(db: Database, now: number): Promise<number> {
   if (db.engine === 'sqlite') return 0;
   const months = await monthsOf(db);
-  let made = 0;
+  let created = 0;
   for (let ahead = 0; ahead <= monthsAhead; ahead++) {
     const start = startOfMonth(now, ahead);
     const [from, until] = [secondsOf(start), secondsOf(startOfMonth(now, ahead + 1))];
@@ -57,9 +57,9 @@ export async function makeAuditMonths(db: Database, now: number): Promise<number
       `alter table audit attach partition ${name} for values from (${from}) to (${until})`,
     ]);
     if (!done) break;
-    made += 1;
+    created += 1;
   }
-  return made;
+  return created;
 }
 
 /** Drops the months whose records are all older. Returns how many. */

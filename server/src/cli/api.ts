@@ -79,10 +79,10 @@ export class AdminApi {
     try {
       return tokenOf(this.#access);
     } catch (error) {
-      const lost = error instanceof NoToken ? await sentenceOfLostData(base) : undefined;
-      if (lost === undefined) throw error;
+      const advice = error instanceof NoToken ? await sentenceOfLostData(base) : undefined;
+      if (advice === undefined) throw error;
       const { admin_token_file } = this.#access;
-      throw new LostData(`The server at ${base} runs, but ${admin_token_file} is gone. ${lost}`);
+      throw new LostData(`The server at ${base} runs, but ${admin_token_file} is gone. ${advice}`);
     }
   }
 

@@ -59,7 +59,7 @@ async function waitUntilEmpty(
   patience: number,
 ): Promise<DrainedNode> {
   const until = systemClock.steady() + patience;
-  let first_at: number | undefined;
+  let firstAt: number | undefined;
   for (let lastNotice: string | undefined; ; ) {
     const node = await read().catch((error: unknown) => {
       if (error instanceof NoServer) return undefined;
@@ -69,8 +69,8 @@ async function waitUntilEmpty(
       throw new Failure(`Meanwhile somebody ended the draining of node ${node.id}.`);
     }
     const isEmpty = node?.live && node.lag === 0 && node.connections === 0;
-    first_at = isEmpty ? (first_at ?? node.seen_at) : undefined;
-    if (node && first_at !== undefined && node.seen_at > first_at) return node;
+    firstAt = isEmpty ? (firstAt ?? node.seen_at) : undefined;
+    if (node && firstAt !== undefined && node.seen_at > firstAt) return node;
     const state = stateOf(node);
     if (systemClock.steady() >= until) {
       throw new Failure(`Node ${drained.id} is drained, but not empty after the wait: ${state}.`);

@@ -100,12 +100,12 @@ async function rotateKeys(env: Environment, options: Rotation): Promise<Shown> {
   const config = readConfig(env);
   const { keys_file } = config;
   const value = await withCurrentDatabase(config, async (db) => {
-    const held = await requireKeysOf(db, config);
+    const secrets = await requireKeysOf(db, config);
     if (!options.activate) return options.hash ? prepareHash(db, config) : prepare(db, config);
     return db.write(operator, async (tx) => {
       const kid = await (options.hash ? activateHash(tx) : activate(tx, options.force));
       // While no server runs, no process would notice this, and no server would start any more.
-      if (held.heldKeys().includes(kid)) return { kid };
+      if (secrets.heldKeys().includes(kid)) return { kid };
       throw new Failure(
         `The keys file ${keys_file} lacks the key ${kid}: put the one here that has it, or prepare another.`,
       );
@@ -185,7 +185,7 @@ async function listKeys(env: Environment): Promise<Shown> {
   const config = readConfig(env);
   const { keys_file, mounted_secrets } = config;
   const secrets = loadSecrets(keys_file, true, mounted_secrets);
-  const held = new Set(secrets.heldKeys());
+  const kidsInFile = new Set(secrets.heldKeys());
   const now = systemClock.now();
   const [keys, hashing] = await withCurrentDatabase(config, async (db) => {
     const signing = (await listSigningKeys(db)).map((key) => ({ ...key, state: stateOf(key) }));
@@ -200,7 +200,7 @@ async function listKeys(env: Environment): Promise<Shown> {
       ends_at: key.state === 'verifies' ? key.last_expiry : null,
     })),
   ].map((key) => ({
-    in_file: held.has(key.kid),
+    in_file: kidsInFile.has(key.kid),
     ...('prepared_at' in key
       ? { age_days: Math.floor((now - key.prepared_at) / 86_400) }
       : undefined),

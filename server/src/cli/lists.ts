@@ -216,13 +216,13 @@ export function progressOf({ server, status, on_contract, nodes }: EntryOnNodes)
   const countedNodes = live.length > 0 ? live : nodes;
   const names = (listedNodes: typeof nodes) => listedNodes.map(({ name }) => name).join(', ');
   const waiting = names(countedNodes.filter((node) => !node.applied));
-  const lost = live.length > 0 ? names(nodes.filter((node) => !node.live)) : '';
+  const offline = live.length > 0 ? names(nodes.filter((node) => !node.live)) : '';
   const [done, all] = [countedNodes.filter((node) => node.applied).length, countedNodes.length];
   return [
     `${status === 'pending' || status === 'active' ? 'active' : 'ended'} on ${done} of ${all}`,
     ...(waiting ? [`, waiting for ${waiting}`] : []),
     ...(live.length === 0 ? [`; no node of ${server} is live`] : []),
-    ...(lost ? [`; not live, and not waited for: ${lost}`] : []),
+    ...(offline ? [`; not live, and not waited for: ${offline}`] : []),
   ].join('');
 }
 

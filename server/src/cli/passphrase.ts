@@ -13,13 +13,13 @@ import { minPassphraseLength } from '../keys/keys_backup.ts';
  * is missing.
  */
 export async function readPassphrase(file: string | undefined, isNew: boolean): Promise<string> {
-  const given = file === undefined ? await ask(isNew) : readFrom(file);
-  if (isNew && given.length < minPassphraseLength) {
+  const passphrase = file === undefined ? await ask(isNew) : readFrom(file);
+  if (isNew && passphrase.length < minPassphraseLength) {
     throw new Failure(
       `The passphrase is too short; expected ${minPassphraseLength} characters or more.`,
     );
   }
-  return given;
+  return passphrase;
 }
 
 function readFrom(file: string): string {

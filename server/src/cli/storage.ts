@@ -54,7 +54,7 @@ export async function requireKeysOf(db: Database, config: Config): Promise<Secre
   if ((await listSigningKeys(db)).length === 0) {
     throw new Failure(`This network is new: ${begin}`);
   }
-  const held = loadSecrets(keys_file, true, mounted_secrets);
-  if (held.key_id === (await keyIdOf(db))) return held;
+  const secrets = loadSecrets(keys_file, true, mounted_secrets);
+  if (secrets.key_id === (await keyIdOf(db))) return secrets;
   throw new Failure(`The keys file ${keys_file} is not the one that this database lives with.`);
 }

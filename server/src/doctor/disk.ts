@@ -39,13 +39,13 @@ function judgeFolder(folder: string, database: string | undefined): Outcome {
       'a local disk, or PostgreSQL: docs/postgresql.md',
     );
   }
-  const database_bytes = isHere ? sizeOf(database) : 0;
-  const isLarge = database_bytes > expectedBytes;
+  const databaseBytes = isHere ? sizeOf(database) : 0;
+  const isLarge = databaseBytes > expectedBytes;
   return judgeSpace(folder, {
     // SQLite's log and the writes of a start surely fit into this much.
     least_bytes: 256 * mib,
     below_least: 'soon nothing can be written',
-    expected_bytes: isLarge ? database_bytes : expectedBytes,
+    expected_bytes: isLarge ? databaseBytes : expectedBytes,
     below_expected: isLarge ? ', for a copy of the database' : '',
     in_memory: 'all of it is gone when the machine restarts',
     remedy: 'set EXITWARD_DATA_DIR to a folder on a disk',

@@ -131,8 +131,8 @@ function keysInUse({ keys_file, mounted_secrets }: Config, secrets: Secrets): Ou
     const text = readPrivate(keys_file, { mounted: mounted_secrets });
     state = 'is damaged';
     const file = new Secrets(JSON.parse(text));
-    const held = file.heldKeys();
-    if (file.key_id === secrets.key_id && secrets.hashKeyIds().every((id) => held.includes(id))) {
+    const kids = file.heldKeys();
+    if (file.key_id === secrets.key_id && secrets.hashKeyIds().every((id) => kids.includes(id))) {
       return ok('The keys file has the keys that the server works with.');
     }
     state = 'has other keys than the server works with';

@@ -81,7 +81,7 @@ class Lane {
  * Large bodies wait only for large ones.
  */
 const lanes = { large: new Lane(1), small: new Lane(2) };
-const made = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>();
+const copiesOf = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>();
 let waitingBytes = 0;
 
 /**
@@ -93,12 +93,12 @@ export async function compressed(
   encoding: Encoding,
   client: string,
 ): Promise<Buffer | undefined> {
-  const copies = made.get(body) ?? new Map<Encoding, Promise<Buffer>>();
+  const copies = copiesOf.get(body) ?? new Map<Encoding, Promise<Buffer>>();
   let making = copies.get(encoding);
   if (!making) {
     if (waitingBytes > 0 && waitingBytes + body.length > maxWaitingBytes) return undefined;
     making = inLane(body, encoding, client);
-    made.set(body, copies.set(encoding, making));
+    copiesOf.set(body, copies.set(encoding, making));
     making.catch(() => copies.delete(encoding));
   }
   const encoded = await making;

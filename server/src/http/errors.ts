@@ -72,8 +72,8 @@ export function errorHandler(ctx: Context) {
       reply.code(400).send();
       return;
     }
-    const sent = toApiError(error);
-    const { status, code, field, faults, message, headers, cause } = sent;
+    const apiError = toApiError(error);
+    const { status, code, field, faults, message, headers, cause } = apiError;
     const names = traced(request.id, request.raw);
     if (status === 500) ctx.log.error({ ...names, err: error }, 'request failed');
     else if (cause) {

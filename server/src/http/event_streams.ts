@@ -24,7 +24,7 @@ export interface Watch {
   /** Reads the data of an event, which is sent at first and again whenever it has changed. */
   read: () => Promise<unknown>;
   /** The shortest time between two events. */
-  pause_milliseconds: number;
+  pause_ms: number;
   /** Owners (a user and the account, or an operator's token), and their limits of streams. */
   owners: ReadonlyArray<{ name: string; max: number }>;
   /** Whether its owner may still listen; checked before each event, and at each heartbeat. */
@@ -70,15 +70,15 @@ class PageStream {
 class Topic {
   readonly streams = new Set<PageStream>();
   readonly #read: Watch['read'];
-  readonly #pause_milliseconds: number;
+  readonly #pauseMs: number;
   readonly #log: Logger;
   #isAwake = false;
   #isSending = false;
   #lookedAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ read, pause_milliseconds }: Watch, log: Logger) {
+  constructor({ read, pause_ms }: Watch, log: Logger) {
     this.#read = read;
-    this.#pause_milliseconds = pause_milliseconds;
+    this.#pauseMs = pause_ms;
     this.#log = log;
   }
   /** Checks now, or once the pause is over; all changes until then are one event. */
@@ -91,8 +91,7 @@ class Topic {
   async #send(): Promise<void> {
     while (this.#isAwake) {
       const since = performance.now() - this.#lookedAt;
-      if (since < this.#pause_milliseconds)
-        await pause(this.#pause_milliseconds - since, null, { ref: false });
+      if (since < this.#pauseMs) await pause(this.#pauseMs - since, null, { ref: false });
       this.#lookedAt = performance.now();
       // Before reading: a commit from here on wakes it again.
       this.#isAwake = false;

@@ -36,8 +36,8 @@ export class LargeBodies {
    * when the bodies that are being read leave no room.
    */
   share(content: string | Buffer, tag: string): Buffer {
-    const held = this.#byTag.get(tag);
-    if (held) return held;
+    const shared = this.#byTag.get(tag);
+    if (shared) return shared;
     const body = typeof content === 'string' ? Buffer.from(content) : content;
     if (!this.#hasRoom(body.length)) {
       throw unavailable('Too many large responses are being read; try again.', 1);

@@ -52,12 +52,12 @@ async function compress(
     reply.header('vary', vary ? `${vary}, accept-encoding` : 'accept-encoding');
   }
   const encoding = preferredEncoding(request.headers);
-  const sent = encoding && (await compressed(body, encoding, clientOf(request)));
-  if (!sent) return body;
-  reply.headers({ 'content-encoding': encoding, 'content-length': sent.length });
+  const encoded = encoding && (await compressed(body, encoding, clientOf(request)));
+  if (!encoded) return body;
+  reply.headers({ 'content-encoding': encoding, 'content-length': encoded.length });
   const etag = reply.getHeader('etag');
   if (typeof etag === 'string') reply.header('etag', encodedTag(etag, encoding));
-  return sent;
+  return encoded;
 }
 
 /** The client that takes turns with others: an account, or an address. */
@@ -68,7 +68,7 @@ function clientOf({ session, person, ip }: FastifyRequest): string {
 
 /** A 304 has the tag of the response that the client holds, in the encoding that the client has. */
 function tagUnchanged({ headers }: FastifyRequest, reply: FastifyReply): void {
-  const held = headers['if-none-match'];
-  const isHeld = reply.statusCode === 304 && held && contentTag(held) === reply.getHeader('etag');
-  if (isHeld) reply.header('etag', held);
+  const etags = headers['if-none-match'];
+  const isHeld = reply.statusCode === 304 && etags && contentTag(etags) === reply.getHeader('etag');
+  if (isHeld) reply.header('etag', etags);
 }

@@ -44,10 +44,10 @@ export async function restore<Row extends { id: number; server_id?: number }>(
   { counted, back, maxEntries, expired = 0, restored: cap, makeRoom, putBack }: Undo<Row>,
 ): Promise<Restored> {
   const restored = counted.shown + back.length;
-  const held = (await heldCount(tx, account_id, list)) - expired;
-  if (restored > 0 && held + restored > maxEntries) {
+  const count = (await heldCount(tx, account_id, list)) - expired;
+  if (restored > 0 && count + restored > maxEntries) {
     throw conflict(
-      `The list holds ${held} entries, and ${restored} would come back: an account may have ${maxEntries}; remove some first.`,
+      `The list holds ${count} entries, and ${restored} would come back: an account may have ${maxEntries}; remove some first.`,
       { code: 'list_full' },
     );
   }

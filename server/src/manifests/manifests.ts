@@ -427,9 +427,9 @@ class Planner {
   /** The records that the file no longer has: those inside of accounts first, servers last. */
   async #removals(): Promise<void> {
     const owned = await ownedBy(this.#db, this.#manifest.name);
-    const gone = owned.filter((record) => !this.#declared.has(keyOf(record)));
+    const undeclared = owned.filter((record) => !this.#declared.has(keyOf(record)));
     for (const kind of ['contract_server', 'user', 'account', 'server'] as const) {
-      for (const { name } of gone.filter((record) => record.kind === kind)) {
+      for (const { name } of undeclared.filter((record) => record.kind === kind)) {
         const run = async (tx: Transaction) => {
           await removers[kind](tx, name);
           await disown(tx, kind, name);

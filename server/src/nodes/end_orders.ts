@@ -141,8 +141,8 @@ function groupOf(ordered_by: string): string {
 /** Accounts keep neither operators nor other accounts from it, nor users their admins. */
 async function isTooOften(db: Transaction, { group, ordered_by }: ReturnType<typeof ordererOf>) {
   const counts = await store.countOrders(db, db.now - paceSeconds);
-  const own = counts.get(ordered_by) ?? 0;
-  if (group === operators) return own >= maxOrders.operator;
+  const ordersOfOne = counts.get(ordered_by) ?? 0;
+  if (group === operators) return ordersOfOne >= maxOrders.operator;
   const ofGroups = new Map<string, number>([[group, 0]]);
   let ofPeople = 0;
   for (const [by, count] of counts) {
@@ -154,7 +154,7 @@ async function isTooOften(db: Transaction, { group, ordered_by }: ReturnType<typ
   const ofGroup = ofGroups.get(group) ?? 0;
   const isAdmin = ordered_by === group;
   if (ofGroup >= (isAdmin ? maxOrders.admins : maxOrders.users)) return true;
-  if (!isAdmin && own >= maxOrders.user) return true;
+  if (!isAdmin && ordersOfOne >= maxOrders.user) return true;
   return ofPeople >= maxOrders.shared && ofGroup >= Math.max(1, maxOrders.shared / ofGroups.size);
 }
 

@@ -7,7 +7,7 @@ import * as store from './store.ts';
 export type { NodeFault } from './store.ts';
 
 /** The kind of fault that the control plane itself adds to a node. */
-const held = 'usage_held';
+const usageHeld = 'usage_held';
 
 const nameOf = ({ kind, subject }: NodeFault) => `${kind} ${subject ?? ''}`;
 
@@ -24,7 +24,7 @@ export async function replaceFaults(
   // If the node's clock is ahead, a fault began when it was first reported.
   const nodeFaults = faults.flatMap((fault) => {
     const { kind, subject, message, since } = fault;
-    if (kind === held) return [];
+    if (kind === usageHeld) return [];
     const at = since > tx.now ? Math.min(sinceOf.get(nameOf(fault)) ?? tx.now, tx.now) : since;
     return [{ kind, subject, message, since: at }];
   });
@@ -46,7 +46,7 @@ export async function faultsByNode(db: Reader): Promise<Map<number, NodeFault[]>
   const byNode = new Map<number, NodeFault[]>();
   for (const { node_id, batches, bytes, since } of sums) {
     const message = `${batches === 1 ? 'One batch' : `${batches} batches`} of usage with ${bytes} bytes in all: more than its machine can have carried. Held, not billed: accept or discard it (exitward held-usage).`;
-    byNode.set(node_id, [{ kind: held, subject: null, message, since }]);
+    byNode.set(node_id, [{ kind: usageHeld, subject: null, message, since }]);
   }
   for (const { node_id, number: _, ...fault } of rows) {
     byNode.set(node_id, [...(byNode.get(node_id) ?? []), fault]);

@@ -307,13 +307,13 @@ export class Feed {
 
   /** The servers with open streams that need a change. */
   #concerned(change: LoggedChange, serversOf: Map<number, Concerned[]>): Concerned[] {
-    const named = (server_id: number) => ({ server_id, has_left: false });
+    const onServer = (server_id: number) => ({ server_id, has_left: false });
     const all =
       change.server_id !== null
-        ? [named(change.server_id)]
+        ? [onServer(change.server_id)]
         : change.account_id !== null
           ? (serversOf.get(change.account_id) ?? [])
-          : Array.from(this.#streams.servers, named);
+          : Array.from(this.#streams.servers, onServer);
     return all.filter(({ server_id }) => this.#streams.hasServer(server_id));
   }
 

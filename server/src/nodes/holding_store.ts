@@ -100,7 +100,7 @@ export function removeOfUser(tx: Transaction, account_id: number, user_id: numbe
   ]);
 }
 
-export function removeOfLost(tx: Transaction, maxRows: number): Promise<number> {
+export function removeOfOffline(tx: Transaction, maxRows: number): Promise<number> {
   return tx.run(
     `delete from user_holdings where (account_id, user_id, node_id) in
        (select h.account_id, h.user_id, h.node_id

@@ -37,9 +37,9 @@ export async function reportHoldings(
   const genuine = await genuineHoldings(db, node, users);
   const keys = genuine.map(({ account, user }) => [account, user] as const);
   const before = datedBy(secrets, await store.holdingsOf(db, keys));
-  const own = (holding: Holding) =>
+  const earlierOf = (holding: Holding) =>
     before.get(keyOf(holding))?.find(({ node_id }) => node_id === node.id);
-  const changed = genuine.filter((holding) => !isSame(holding, own(holding)));
+  const changed = genuine.filter((holding) => !isSame(holding, earlierOf(holding)));
   const isStale =
     whole && (await store.countOfNode(db, node.id, range)) > genuine.length - changed.length;
   if (changed.length === 0 && !isStale) return genuine.map((holding) => sum(before, node, holding));
@@ -49,7 +49,7 @@ export async function reportHoldings(
       const isHeld = holding.connections > 0 || holding.networks.length > 0;
       if (!isHeld || (!whole && !changed.includes(holding))) return [];
       const { account: account_id, user: user_id, connections } = holding;
-      const { since: earlier, connections: open = 0 } = own(holding) ?? {};
+      const { since: earlier, connections: open = 0 } = earlierOf(holding) ?? {};
       // A user whose address alone is in use here has come to other nodes first.
       const since = open > 0 && earlier !== undefined ? earlier : tx.now;
       const dates = firstUses(before.get(keyOf(holding)) ?? []);
@@ -73,14 +73,14 @@ export function forgetHoldingsOf(
   return store.removeOfUser(tx, user.account_id, user.id);
 }
 
-/** Forgets what a node had while it was lost: it reports that as new. */
+/** Forgets what a node held before it went offline; it reports that again, as new. */
 export function forgetHoldingsOfNode(tx: Transaction, node_id: number): Promise<number> {
   return store.removeOfNode(tx, node_id);
 }
 
-/** Deletes what nodes had that are not live any more; a batch at a time. */
+/** Forgets what offline nodes hold; a batch at a time. */
 export function purgeHoldings(tx: Transaction, maxRows: number): Promise<number> {
-  return store.removeOfLost(tx, maxRows);
+  return store.removeOfOffline(tx, maxRows);
 }
 
 const keyOf = ({ account, user }: { account: number; user: number }) => `${account} ${user}`;
@@ -160,13 +160,13 @@ function sum(
   node: NodeRow,
   { account, user }: Holding,
 ): HeldElsewhere {
-  const all = dated.get(keyOf({ account, user })) ?? [];
-  const own = all.find(({ node_id }) => node_id === node.id);
-  const others = all.filter((other) => other !== own);
-  const earlier = others.filter((other) => !own || isBefore(other, own));
+  const holdings = dated.get(keyOf({ account, user })) ?? [];
+  const onThisNode = holdings.find(({ node_id }) => node_id === node.id);
+  const others = holdings.filter((other) => other !== onThisNode);
+  const earlier = others.filter((other) => !onThisNode || isBefore(other, onThisNode));
   const count = (of: readonly Dated[]) =>
     of.reduce((total, { connections }) => total + connections, 0);
-  const networks = all
+  const networks = holdings
     .flatMap(({ node_id, networks }) => networks.map(([name, since]) => ({ name, since, node_id })))
     .toSorted((a, b) => (isBefore(a, b) ? -1 : isBefore(b, a) ? 1 : 0));
   return {

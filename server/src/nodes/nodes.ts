@@ -118,8 +118,8 @@ export {
 const nodesVersion = 'nodes version';
 
 /**
- * Notifies open pages that a node joined, left, was lost, came back or applied a change: these have
- * no revision.
+ * Notifies open pages that a node joined, left, went offline, came back or applied a change: none
+ * of these has a revision.
  */
 async function nodesChanged(tx: Transaction): Promise<void> {
   await nextId(tx, 0, nodesVersion);
@@ -312,8 +312,8 @@ export async function revokeNode(
  * Stores how far a node has applied the log: all changes of `epoch` up to `revision`. This also
  * makes it live. A node that restarts from an older state reports the older revision, and its
  * entries become pending again. `reported`: facts about its agent, if it sends them.
- * Errors: 409 for another epoch or a revision that does not exist: the node must take a new
- * snapshot.
+ * Errors: 401 for a revoked node; 409 for another epoch or a revision that does not exist: the node
+ * must take a new snapshot.
  */
 export async function acknowledge(
   tx: Transaction,
@@ -357,15 +357,15 @@ export async function requireHistory(db: Reader, epoch: string, revision: number
 }
 
 /**
- * Nodes that acknowledged nothing for `lost_seconds` no longer delay their server's entries; a
- * batch at a time. Returns how many.
+ * Nodes that acknowledged nothing for `offline_seconds` are offline from now on, and no longer
+ * delay their server's entries; a batch at a time. Returns how many.
  */
-export async function sweepLostNodes(
+export async function sweepOfflineNodes(
   tx: Transaction,
-  lost_seconds: number,
+  offline_seconds: number,
   maxNodes: number,
 ): Promise<number> {
-  const nodes = await store.lost(tx, tx.now - lost_seconds, maxNodes);
+  const nodes = await store.silent(tx, tx.now - offline_seconds, maxNodes);
   for (const node of nodes) await store.update(tx, { ...node, live: 0 });
   if (nodes.length > 0) await nodesChanged(tx);
   const servers = new Set(nodes.map((node) => node.server_id));
@@ -406,8 +406,8 @@ async function refreshApplied(tx: Transaction, server_id: number): Promise<void>
 // ---- Reporting ----------------------------------------------------------------------------
 
 /**
- * See `countReport`. Errors: 400 for a row that is too old; 503 when too much of the node's usage
- * is held already.
+ * See `countReport`. Errors: 401 for a revoked node; 400 for a row that is too old; 503 when too
+ * much of the node's usage is held already.
  */
 export async function reportUsage(
   tx: Transaction,
@@ -487,7 +487,7 @@ async function setRate(tx: Transaction, node: Node, rate: number | null): Promis
   });
 }
 
-/** Replaces the list of faults that a node reports. */
+/** Replaces the list of faults that a node reports. Errors: 401 for a revoked node. */
 export async function reportFaults(
   tx: Transaction,
   node_id: number,
@@ -497,7 +497,10 @@ export async function reportFaults(
   if (await replaceFaults(tx, node.id, faults)) await nodesChanged(tx);
 }
 
-/** Adds the connections that a node has rejected, by reason, since its agent started. */
+/**
+ * Adds the connections that a node has rejected, by reason, since its agent started. Errors: 401
+ * for a revoked node.
+ */
 export async function reportRejections(
   tx: Transaction,
   node_id: number,

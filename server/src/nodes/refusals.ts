@@ -191,9 +191,10 @@ function conditionsOf(filter: RefusalFilter): store.Conditions & { isIndexed: bo
   also(filter.since, (place) => `r.at >= ${place}`);
   also(filter.until, (place) => `r.at < ${place}`);
   if (seen_by) {
-    const own = [`r.account_id = $${values.push(seen_by.account_id)}`];
-    if (seen_by.user_id !== undefined) own.push(`r.user_id = $${values.push(seen_by.user_id)}`);
-    sql.push(`(r.user_id = 0 or (${own.join(' and ')}))`);
+    const ownConditions = [`r.account_id = $${values.push(seen_by.account_id)}`];
+    if (seen_by.user_id !== undefined)
+      ownConditions.push(`r.user_id = $${values.push(seen_by.user_id)}`);
+    sql.push(`(r.user_id = 0 or (${ownConditions.join(' and ')}))`);
   }
   return { sql, values, isIndexed };
 }

@@ -167,7 +167,7 @@ export function setDrained(tx: Transaction, id: number, at: number | null): Prom
 }
 
 /** Live nodes whose last report was before `not_since`. */
-export function lost(db: Reader, not_since: number, maxNodes: number): Promise<NodeRow[]> {
+export function silent(db: Reader, not_since: number, maxNodes: number): Promise<NodeRow[]> {
   return db.all(
     'select * from nodes where live = 1 and revoked_at is null and seen_at < $1 order by id limit $2',
     [not_since, maxNodes],

@@ -49,8 +49,8 @@ export async function countReport(
   const isNew = await claimBatch(tx, node.id, boot, seq);
   // The number of a journal is deleted one day, held usage is not.
   const held = await isHeld(tx, node.id, boot, seq);
-  const named = Array.from(new Set(rows.map((row) => row.account)));
-  const served = await log.served(tx, node.server_id, named);
+  const reportedAccounts = Array.from(new Set(rows.map((row) => row.account)));
+  const served = await log.served(tx, node.server_id, reportedAccounts);
   const ofServed = rows.filter(({ account }) => served.has(account));
   const limitsOf = async (accounts: Iterable<number>) => ({
     limits: await limitsLeft(tx, accounts, node.server_id),

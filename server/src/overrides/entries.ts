@@ -27,17 +27,17 @@ export interface NewOverride {
   hostname: string;
   ip: string;
   expiry: number;
-  /** Its purpose; only people and operators give one, and see it. */
+  /** Its purpose. The console and operators set and see it; /v0 and nodes don't. */
   note?: string | undefined;
 }
 
-/** The operator's settings for this list, and the client's rights. */
+/** The operator's settings for this list, the client's rights, and a cap. */
 export interface OverrideRules {
   addresses: 'any' | 'public';
   max_overrides: number;
-  /** Whether suspended and expired contracts can be changed too: for the operator. */
+  /** Operators can change suspended and expired contracts too. */
   any_contract?: boolean;
-  /** How many entries an account may bring back. */
+  /** Entries that an undo brings back, counted per account and hour; operators have no cap. */
   restored?: HourlyCap;
 }
 
@@ -137,9 +137,9 @@ export async function listOverrides(
 }
 
 /**
- * Overrides a hostname on a server. Errors: 400 for a bad hostname or address; 403 for a contract
- * that accepts no changes; 409 when the server is not on the account, the hostname is already
- * overridden there, or the account's list is full.
+ * Overrides a hostname on a server. Errors: 400 for a bad hostname, address or expiry; 403 for a
+ * contract that accepts no changes; 409 when the server is not on the contract, the hostname is
+ * already overridden there, or the account's list is full.
  */
 export async function createOverride(
   tx: Transaction,
@@ -152,10 +152,10 @@ export async function createOverride(
   const ip = parseAddress('ip', body.ip, rules);
   await requireWritable(tx, account_id, rules.any_contract);
   const server = await requireOnContract(tx, account_id, body.server, '');
-  const held = await heldCount(tx, account_id, 'overrides');
-  if (held >= rules.max_overrides) {
+  const count = await heldCount(tx, account_id, 'overrides');
+  if (count >= rules.max_overrides) {
     throw conflict(
-      `The list holds ${held} entries, as many as an account may have; remove some first.`,
+      `The list holds ${count} entries, as many as an account may have; remove some first.`,
       { code: 'list_full' },
     );
   }
@@ -200,8 +200,8 @@ export function overrideChanged(
 }
 
 /**
- * Makes sure that no wanted entry except `own_id` has the hostname; ends one first that has expired
- * but was not swept. Errors: 409.
+ * Frees a hostname on a server: an entry that was removed or has expired gives way. Errors: 409
+ * when an entry other than `own_id` has it.
  */
 async function freeHostname(
   tx: Transaction,
@@ -236,21 +236,21 @@ export const hostnameTaken = (
     field,
   });
 
-/** Frees the hostname of an entry that a "remove all" removed; an undo knows that it gave way. */
+/** Deletes a removed row, whose hostname is overridden again; the removal keeps it for its undo. */
 export async function giveWay(tx: Transaction, row: store.StoredRow): Promise<void> {
   await store.remove(tx, row.account_id, row.id);
   await keepEntry(tx, row, row.account_id);
 }
 
-/** Notifies the nodes that an entry is no longer wanted. */
+/** Ends an entry, and records that for the nodes. */
 export async function endOverride(tx: Transaction, row: store.OverrideRow): Promise<void> {
   await store.update(tx, { ...row, removed_revision: await overrideChanged(tx, row) });
 }
 
 /**
  * Changes any of server, hostname, ip and expiry; the entry is pending again, and a new expiry
- * revives an expired one. Errors: 404; 403; 400 for nothing to change; 409 as on create, and for an
- * expired entry without a new expiry.
+ * revives an expired one. Errors: as on create; 400 when no field is given; 404 without the entry;
+ * 409 for an expired entry without a new expiry; those of `requireMatch`.
  */
 export async function changeOverride(
   tx: Transaction,
@@ -326,7 +326,7 @@ export function toRow(override: store.Override): store.OverrideRow {
   return { ...row, ...noteOf(override) };
 }
 
-/** Removes an entry. Errors: 404; 403 unless `any_contract`. */
+/** Removes an entry. Errors: 404; 403 unless `any_contract`; those of `requireMatch`. */
 export async function removeOverride(
   tx: Transaction,
   account_id: number,

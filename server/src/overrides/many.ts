@@ -60,8 +60,8 @@ export async function removeOverrides(
 
 /**
  * Sets the expiry of each of these entries: they are pending again, and expired ones revive.
- * Errors: 403; 404 naming the entry; 409 if its server is not on the contract, or another entry now
- * overrides its hostname.
+ * Errors: 400 for an invalid expiry; 403; 404 naming the entry; 409 if its server is not on the
+ * contract, or another entry now overrides its hostname.
  */
 export async function changeOverrideExpiries(
   tx: Transaction,
@@ -72,11 +72,11 @@ export async function changeOverrideExpiries(
   checkExpiries(changes, tx.now);
   const ids = changes.map(({ id }) => id);
   const entries = await requireMany(tx, account_id, ids, (at) => `entries.${at}.id`, any_contract);
-  const off = entries.find(({ contract_revision }) => contract_revision === null);
-  if (off) {
+  const offContract = entries.find(({ contract_revision }) => contract_revision === null);
+  if (offContract) {
     throw conflict(
-      `${off.server}, the server of ${off.hostname}, is not on the contract. Nothing was done.`,
-      { code: 'server_not_on_contract', field: `entries.${entries.indexOf(off)}.id` },
+      `${offContract.server}, the server of ${offContract.hostname}, is not on the contract. Nothing was done.`,
+      { code: 'server_not_on_contract', field: `entries.${entries.indexOf(offContract)}.id` },
     );
   }
   await freeHostnames(tx, account_id, entries);
@@ -97,7 +97,7 @@ export async function changeOverrideExpiries(
   await store.updateExpiries(tx, account_id, rows);
 }
 
-/** Expired entries may have lost their hostname, and two that revive may share one. Errors: 409. */
+/** Frees the hostnames of entries that revive. Errors: 409 if one is overridden, or named twice. */
 async function freeHostnames(
   tx: Transaction,
   account_id: number,

@@ -40,7 +40,7 @@ const matchesSql = (
   and (cast($8 as bigint) = 0 or (o.expiry > $5 and o.expiry < cast($8 as bigint)))`;
 const isInState = `(($9 = 'current' and ${status} <> 'expired') or $9 = ${status})`;
 
-/** The entries that expire after `since`, at `now`. */
+/** The slices of a page of the entries that expire after `since`, with their states at `now`. */
 export function pageSlicesOf(
   db: Reader,
   account_id: number,
@@ -55,7 +55,7 @@ export function pageSlicesOf(
     from: `overrides o ${state ? joins : sort.join}`,
     columns,
     joins,
-    // The time is needed for filters and states.
+    // `$5` is used in filters and states alone; a statement without them must name it, too.
     shown: {
       sql: 'o.account_id = $3 and o.expiry > $4 and cast($5 as bigint) is not null',
       values: [account_id, since, now],

@@ -9,7 +9,10 @@ import { type Restored, restore } from '../lists/undo.ts';
 import { giveWay, type OverrideRules, retentionSeconds } from './entries.ts';
 import * as store from './store.ts';
 
-/** Removes all entries of the account; an undo is possible for seven days. Errors: as on remove. */
+/**
+ * Removes all entries of the account; an undo is possible for seven days. Errors: 403 unless
+ * `any_contract`; those of `requireMatch`.
+ */
 export async function removeAllOverrides(
   tx: Transaction,
   account_id: number,
@@ -51,8 +54,10 @@ export async function restoreOverrides(
       const holders = await store.holders(tx, account_id, server_id, hostnames);
       const isRemoved = (holder: store.StoredRow) => holder.removal_id !== null;
       inTheWay.push(...holders.filter(isRemoved));
-      const held = new Set(holders.filter((row) => !isRemoved(row)).map((row) => row.hostname));
-      back.push(...rows.filter(({ hostname }) => !held.has(hostname)));
+      const takenHostnames = new Set(
+        holders.filter((row) => !isRemoved(row)).map((row) => row.hostname),
+      );
+      back.push(...rows.filter(({ hostname }) => !takenHostnames.has(hostname)));
     }
   }
   const makeRoom = async () => {

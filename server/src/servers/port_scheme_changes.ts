@@ -40,12 +40,12 @@ export async function changePortScheme(
   bases: PortScheme['bases'],
 ): Promise<PortScheme> {
   const before = await findPortScheme(tx, name);
-  const gone = before.bases.find(
+  const oldBase = before.bases.find(
     (old) => !bases.some(({ base, service }) => base === old.base && service === old.service),
   );
-  const users = gone && (await accountsWith(tx, before.id));
+  const users = oldBase && (await accountsWith(tx, before.id));
   if (users) {
-    throw conflict(`${gone.base} ${gone.service} is used by the ${users}; it must stay.`, {
+    throw conflict(`${oldBase.base} ${oldBase.service} is used by the ${users}; it must stay.`, {
       code: 'port_scheme_in_use',
       field: 'bases',
     });

@@ -145,7 +145,10 @@ export async function newServerRow(
   };
 }
 
-/** Adds a server to the network. Errors: 409 when its name or hostname is taken. */
+/**
+ * Adds a server to the network. Errors: those of `newServerRow`; 409 when its name or hostname is
+ * taken, and for port schemes as in `requirePortSchemes`.
+ */
 export async function createServer(tx: Transaction, body: NewServer): Promise<Server> {
   const { port_schemes = ['default'], ...fields } = body;
   const [server, schemes] = await checkAll([

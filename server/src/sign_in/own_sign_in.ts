@@ -35,8 +35,8 @@ const bySession = ({ session_id }: Person): KnownBy => `session ${session_id}`;
 
 /**
  * Asks a signed-in person for the password again, throttled like a sign-in. `field` is where it was
- * sent. Returns the person's sign-in. Errors: 409 when the person has no password; 403 when it is
- * wrong; 429, 503.
+ * sent. Returns the person's sign-in. Errors: 401 when the session has ended; 403 when the password
+ * is wrong; 409 when the person has none; 429, 503.
  */
 export async function confirmPassword(
   ctx: SignInContext,

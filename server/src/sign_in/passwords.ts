@@ -56,8 +56,8 @@ export async function passwordIs(password: string, stored: string | null): Promi
     stored ?? format(cost, placeholder.salt, placeholder.hash)
   ).split('$');
   const its: Cost = { log2_n: Number(log2_n), r: Number(r), p: Number(p) };
-  const made = await derive(password, Buffer.from(salt, 'base64url'), its);
-  return timingSafeEqual(made, Buffer.from(hash, 'base64url')) && stored !== null;
+  const derived = await derive(password, Buffer.from(salt, 'base64url'), its);
+  return timingSafeEqual(derived, Buffer.from(hash, 'base64url')) && stored !== null;
 }
 
 /** Whether a stored password was hashed at another cost than today's. */

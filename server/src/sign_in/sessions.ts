@@ -122,7 +122,7 @@ export async function createSession(
   return { id, token, lifetime_seconds: longestSeconds };
 }
 
-/** The current session, as its person sees it. */
+/** The current session, as its person sees it. Errors: 401 when it has ended. */
 export async function describeSession(db: Reader, person: Person, now: number) {
   const row = await store.sessionFacts(db, person.account_id, person.session_id);
   if (!row) throw sessionEnded();

@@ -119,8 +119,8 @@ export async function requireUsers(
 }
 
 /**
- * Creates an active user. Errors: 409 when the account has one of that name, or `maxUsers` users,
- * or for a limit to a server that does not exist.
+ * Creates an active user. Errors: 400 for a blank name to show; 409 when the account has one of
+ * that name, or `maxUsers` users, or for a limit to a server that does not exist.
  */
 export async function createUser(
   tx: Transaction,
@@ -205,8 +205,8 @@ export async function requireOtherAdmin(
 
 /**
  * Changes a user; users are never deleted, only made inactive. `revokeSessions` then ends the
- * user's access to the console, which this module does not know. Errors: 409 for a limit to a
- * server that does not exist.
+ * user's access to the console, which this module does not know. Errors: 400 for a blank name to
+ * show; 409 for a limit to a server that does not exist.
  */
 export async function changeUser(
   tx: Transaction,
@@ -275,15 +275,15 @@ export const pseudonymOf = ({ id }: Pick<store.UserRow, 'id'>) => `erased-${id}`
 
 /**
  * Permanently ends the access of a user who will be erased: flags and tokens too. Repeating it is
- * harmless.
+ * harmless. Errors: 409 when another user has the pseudonym.
  */
 export async function disableUser(
   tx: Transaction,
   user: store.UserRow,
   revokeSessions: (tx: Transaction, user: store.UserRow) => Promise<void>,
 ): Promise<void> {
-  const named = await store.findUserNamed(tx, user.account_id, pseudonymOf(user));
-  if (named && named.id !== user.id) throw pseudonymTaken(user);
+  const other = await store.findUserNamed(tx, user.account_id, pseudonymOf(user));
+  if (other && other.id !== user.id) throw pseudonymTaken(user);
   const flags = { proxy: false, billing: false, admin: false };
   const changes = { active: false, flags };
   await raiseTokenVersion(tx, await changeUser(tx, user, changes, revokeSessions));
@@ -384,7 +384,7 @@ async function findWanted(
   wanted: number | string,
 ): Promise<store.UserRow | undefined> {
   if (typeof wanted === 'number') return store.findUser(db, account_id, wanted);
-  const named = await store.findUserNamed(db, account_id, wanted);
-  if (named || !/^[1-9]\d{0,14}$/.test(wanted)) return named;
+  const user = await store.findUserNamed(db, account_id, wanted);
+  if (user || !/^[1-9]\d{0,14}$/.test(wanted)) return user;
   return store.findUser(db, account_id, Number(wanted));
 }

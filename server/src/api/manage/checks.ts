@@ -146,8 +146,9 @@ export function visitorOf(ctx: Context, request: FastifyRequest): Visitor {
 }
 
 /**
- * Asks for the password again, before something that a borrowed browser must not do. Errors: 409
- * when the person has none; 403 when it is wrong; 429 when throttled; 503.
+ * Asks for the password again, before something that a borrowed browser must not do. Errors: 401
+ * when the session has ended; 403 when the password is wrong; 409 when the person has none; 429
+ * when throttled; 503.
  */
 export async function requirePassword(
   ctx: Context,

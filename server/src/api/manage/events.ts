@@ -30,7 +30,7 @@ export function eventRoutes(app: FastifyInstance, ctx: Context): void {
       return sendEvents(streams, request, reply, {
         topic: `account ${account_id}`,
         read: () => newsOfAccount(ctx, account_id),
-        pause_milliseconds: 100,
+        pause_ms: 100,
         owners: [
           { name: `user ${account_id} ${user_id}`, max: maxPerOwner },
           { name: `account ${account_id}`, max: maxPerAccount },

@@ -210,8 +210,8 @@ export function networkRoutes(mount: Mount): void {
     summary: 'The places of the servers of the network, and how those of the contract stand',
     answer: Type.Array(Place),
     handle: async ({ scope }) => {
-      const fresh_after = ctx.clock.now() - ctx.config.health_stale_seconds;
-      const places = await serverPlaces(ctx.db, scope.account_id, fresh_after);
+      const freshAfter = ctx.clock.now() - ctx.config.health_stale_seconds;
+      const places = await serverPlaces(ctx.db, scope.account_id, freshAfter);
       return places.map(({ city, country, latitude, longitude, servers, name, ...states }) => ({
         ...{ city, country, latitude: rounded(latitude), longitude: rounded(longitude) },
         ...{ servers, states, server: servers === 1 ? name : null },

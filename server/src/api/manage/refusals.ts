@@ -36,7 +36,7 @@ export function refusalRoutes({ ctx, audience, routesOf }: Mount): void {
       const query = request.query as typeof request.query & { own_address?: 'true' };
       const { account_id, only_user } = scope;
       requireSelf(scope, query.user, 'name');
-      const named =
+      const user =
         query.user === undefined
           ? undefined
           : (only_user ?? (await requireUserNamed(db, account_id, query.user)));
@@ -50,10 +50,10 @@ export function refusalRoutes({ ctx, audience, routesOf }: Mount): void {
       }
       const whose = isOwn
         ? {
-            ...{ source: ownAddress(request), user_id: named?.id },
+            ...{ source: ownAddress(request), user_id: user?.id },
             seen_by: { account_id, user_id: only_user?.id },
           }
-        : { account_id, user_id: (only_user ?? named)?.id };
+        : { account_id, user_id: (only_user ?? user)?.id };
       const seenBy = { account_id, is_operator, user_id: only_user?.id };
       return refusalPage(ctx, reply, query, { ...whose, server_id }, seenBy);
     },

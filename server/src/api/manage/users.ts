@@ -98,7 +98,8 @@ export const noAdminLeft =
 
 /**
  * Changes a user, as far as the audience may. `isConfirmed`: the client gave the password. Errors:
- * 400 if it is needed; 409 naming the `field` when no active admin would be left.
+ * those of `changeUser`; 400 if the password is needed; 409 naming the `field` when no active admin
+ * would be left.
  */
 export async function changeAs(
   { confirmPassword, keeps_an_admin }: Audience,

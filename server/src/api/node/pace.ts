@@ -64,15 +64,15 @@ export class Pace {
       Math.max(this.#until.get(key) ?? Number.NEGATIVE_INFINITY, now - savedSeconds) +
       reports / rate;
     if (next > now) {
-      const retry_seconds = Math.ceil(next - now);
+      const retrySeconds = Math.ceil(next - now);
       const sentence = `This node reports too often, or too much; at most ${rate} a second of this kind, of 64 KiB.`;
-      throw tooMany(sentence, retry_seconds);
+      throw tooMany(sentence, retrySeconds);
     }
     this.#until.set(key, next);
   }
 }
 
-function tooMany(sentence: string, retry_seconds: number) {
-  const headers = { 'retry-after': String(retry_seconds) };
+function tooMany(sentence: string, retrySeconds: number) {
+  const headers = { 'retry-after': String(retrySeconds) };
   return tooManyRequests(sentence, headers, { code: 'rate_limited' });
 }

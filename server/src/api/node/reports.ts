@@ -363,8 +363,8 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
     handle: async (request) => {
       const { uses } = request.body;
       const now = ctx.clock.now();
-      const named = uses.map(({ account }) => account);
-      const served = await servedAccounts(ctx.db, request.node, named);
+      const accounts = uses.map(({ account }) => account);
+      const served = await servedAccounts(ctx.db, request.node, accounts);
       const servedUses = uses
         .filter(({ account }) => served.has(account))
         .map(({ account, entry, at }) => ({

@@ -193,7 +193,7 @@ export function networkRoutes(app: FastifyInstance, ctx: Context): void {
       return sendEvents(streams, request, reply, {
         topic: 'network',
         read: () => newsOfNetwork(ctx),
-        pause_milliseconds: 500,
+        pause_ms: 500,
         owners: [{ name: `operator ${id}`, max: maxPerOwner }],
         holds: async () => (await findToken(ctx.db, id)) !== undefined,
       });
