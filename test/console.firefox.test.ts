@@ -153,7 +153,7 @@ describe('the console in Firefox', { timeout: 360_000 }, () => {
 
   test('what is copied is what is shown', async () => {
     await visit.go('/servers/aar1');
-    await visit.choose('curl');
+    await visit.select('curl');
     await visit.button('Copy the settings for curl').click();
     await visit.sees('Copied the settings for curl.');
     const settings = visit.page

@@ -23,7 +23,7 @@ describe('finding things', { timeout: 360_000 }, () => {
 
   const field = ({ page }: Visit) => page.getByRole('combobox', { name: 'Find anything' });
   const options = ({ page }: Visit) => page.getByRole('option');
-  /** The option that Enter would choose, as a screen reader reads it. */
+  /** The option that Enter would select, as a screen reader reads it. */
   const active = (at: Visit) =>
     at.page.evaluate(`(() => {
       const id = document.activeElement?.getAttribute('aria-activedescendant');
@@ -34,7 +34,7 @@ describe('finding things', { timeout: 360_000 }, () => {
     await at.page.keyboard.press('Control+k');
     await field(at).waitFor();
   };
-  /** Opens the palette, types, and waits until this is what Enter would choose. */
+  /** Opens the palette, types, and waits until this is what Enter would select. */
   const find = async (at: Visit, text: string, first: string) => {
     await open(at);
     await at.page.keyboard.type(text);

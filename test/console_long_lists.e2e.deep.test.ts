@@ -1,4 +1,4 @@
-// Lists for daily work in the console: 100,000 entries feel like a hundred; chosen rows, pasted
+// Lists for daily work in the console: 100,000 entries feel like a hundred; selected rows, pasted
 // addresses, notes and exports.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -97,22 +97,22 @@ describe('a list of 100,000 entries', { timeout: 360_000 }, () => {
     await visit.go('/authlist?sort=-ip');
   });
 
-  test('rows are chosen by click, with shift, and by the keyboard alone', async () => {
-    const chosen = () => visit.page.locator('tbody input:checked').count();
+  test('rows are selected by click, with shift, and by the keyboard alone', async () => {
+    const selected = () => visit.page.locator('tbody input:checked').count();
     await box(1).click();
     await box(4).click({ modifiers: ['Shift'] });
-    expect(await chosen()).toBe(4);
+    expect(await selected()).toBe(4);
     await visit.page.keyboard.press('Shift+ArrowDown');
     await visit.page.keyboard.press('ArrowDown');
     await visit.page.keyboard.press('Space');
-    expect(await chosen()).toBe(6);
+    expect(await selected()).toBe(6);
     await visit.sees('6 selected');
-    await expectAccessible(visit, 'chosen rows');
+    await expectAccessible(visit, 'selected rows');
     await visit.button('Clear').click();
-    expect(await chosen()).toBe(0);
+    expect(await selected()).toBe(0);
   });
 
-  test('chosen entries get another expiry, or go, and come back when that is undone', async () => {
+  test('selected entries get another expiry or are removed, and an undo restores them', async () => {
     await head('Expires').getByRole('button').click();
     await expect.poll(() => head('Expires').getAttribute('aria-sort')).toBe('ascending');
     await expect.poll(async () => (await rows().first().innerText()).includes('hour')).toBe(true);

@@ -251,7 +251,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     await visit.button('Hide map').click();
   });
 
-  test('servers that are chosen get other services at once, and are removed unless one is on a contract', async () => {
+  test('selected servers get other services at once, and are removed unless one is on a contract', async () => {
     const place = { title: 'Spare', city: 'Spare', country: 'DE', latitude: 1, longitude: 1 };
     for (const name of ['spare1', 'spare2']) {
       const body = { name, hostname: `${name}.example`, services: ['proxy'], ...place };

@@ -25,7 +25,7 @@ describe('long lists of users and accounts', { timeout: 360_000 }, () => {
       .locator('main tbody th')
       .allInnerTexts()
       .then((all) => all.map((text) => text.split(' ')[0]));
-  const choose = (at: Visit, name: string) =>
+  const select = (at: Visit, name: string) =>
     at.page.getByRole('checkbox', { name: `Select ${name}`, exact: true }).check();
   const head = (at: Visit, name: string) => at.page.getByRole('columnheader', { name });
   const users = async (query: string) =>
@@ -64,7 +64,7 @@ describe('long lists of users and accounts', { timeout: 360_000 }, () => {
 
   test('many users are made inactive, and that is undone', async () => {
     await visit.go('/users?search=proxy');
-    for (const name of ['proxy', 'proxy-billing']) await choose(visit, name);
+    for (const name of ['proxy', 'proxy-billing']) await select(visit, name);
     await visit.button('Make inactive …').click();
     await visit.button('Make 2 users inactive').click();
     const toast = visit.toast('2 users made inactive');
@@ -79,7 +79,7 @@ describe('long lists of users and accounts', { timeout: 360_000 }, () => {
   });
 
   test('a permission is given to many; that of an admin asks for the password', async () => {
-    for (const name of ['proxy', 'proxy-billing']) await choose(visit, name);
+    for (const name of ['proxy', 'proxy-billing']) await select(visit, name);
     await visit.button('Permission …').click();
     await visit.field('Permission').selectOption('admin');
     await confirmPassword(visit, 'Change 2 users');
@@ -124,7 +124,7 @@ describe('long lists of users and accounts', { timeout: 360_000 }, () => {
 
   test('many accounts are suspended, and that is undone; their contracts are extended', async () => {
     await operator.go('/operator/accounts?search=customer-1');
-    for (const name of ['customer-1', 'customer-10']) await choose(operator, name);
+    for (const name of ['customer-1', 'customer-10']) await select(operator, name);
     const suspended = async () =>
       (await t.operator.get('/accounts?limit=1000&state=suspended')).body.length;
     const before = await suspended();
@@ -136,7 +136,7 @@ describe('long lists of users and accounts', { timeout: 360_000 }, () => {
     await toast.getByRole('button', { name: 'Undo' }).click();
     await operator.toast('2 accounts: as before.').waitFor();
     expect(await suspended()).toBe(before);
-    for (const name of ['customer-1', 'customer-10']) await choose(operator, name);
+    for (const name of ['customer-1', 'customer-10']) await select(operator, name);
     await operator.button('Change expiry …').click();
     await operator.field('Contract ends').fill('2032-01-01T00:00');
     await operator.button('Change 2 accounts').click();

@@ -60,7 +60,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
   });
 
   test('a server of the network is added at one press and removed by name; each can be undone', async () => {
-    await visit.choose(/^Not on it \(\d+\)$/);
+    await visit.select(/^Not on it \(\d+\)$/);
     const add = visit.button(/^Add \S+ to the contract$/).first();
     const name = ((await add.getAttribute('aria-label')) ?? '').split(' ')[1] as string;
     const isOn = async () =>
@@ -76,7 +76,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     expect(await isOn()).toBe(false);
 
     await visit.button(`Add ${name} to the contract`).click();
-    await visit.choose(/^On the contract/);
+    await visit.select(/^On the contract/);
     await visit.button(`Remove ${name} from the contract`).click();
     const dialog = visit.dialog(`Remove ${name} from the contract?`);
     await dialog.getByText('end at once').waitFor();
@@ -157,7 +157,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     await visit.toast('3 servers added to the contract').waitFor();
     expect(await ofContract()).toEqual(names);
 
-    await visit.choose(/^On the contract/);
+    await visit.select(/^On the contract/);
     for (const name of names) {
       await visit.page.getByRole('checkbox', { name: `Select ${name}`, exact: true }).check();
     }
@@ -180,7 +180,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     await visit.heading(/\(aar1\)$/).waitFor();
     await visit.sees('1 of 1 online');
     await visit.field('Page to open').fill(`${origin}/`);
-    await visit.choose('By token');
+    await visit.select('By token');
     await visit.field('User').selectOption('proxy');
     await visit.button('Create a token').click();
     await visit.sees('The token for proxy works until');
@@ -193,7 +193,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     expect(await t.curl(await line())).toContain("This is the demo's origin.");
 
     // By address: refused until the address is listed, which the page offers.
-    await visit.choose('By address');
+    await visit.select('By address');
     expect(await t.curl(`${await line()} -s -o /dev/null -w '%{http_code}'`)).toBe('407');
     await visit.button('Add 127.0.0.1').click();
     await expect.poll(() => visit.field('Address').inputValue(), patience).toBe('127.0.0.1');
@@ -212,7 +212,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
       ['Firefox', 'network.proxy.http_port'],
       ['PAC file', 'FindProxyForURL'],
     ] as const) {
-      await visit.choose(program);
+      await visit.select(program);
       await expect.poll(line, patience).toContain(words);
     }
   });
@@ -249,7 +249,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     expect(await outcome.textContent()).toMatch(/took \d+ ms and arrived from there\.\s*$/);
     await visit.field('Connection from').fill('192.0.2.99');
     expect(await ask()).toMatch(/This address is not on an IP authlist.*Add 192\.0\.2\.99$/);
-    await visit.choose('By token');
+    await visit.select('By token');
     await visit.field('User').selectOption('former');
     expect(await ask()).toMatch(/^DeniedThe user is inactive\. The connection counts as former\./);
     await visit.field('Connection from').fill('somewhere');
@@ -269,7 +269,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     expect(await t.curl(`curl -s -x ${url} ${t.facts.proxy.origin}/`)).toContain(
       "This is the demo's origin.",
     );
-    await visit.choose('CSV');
+    await visit.select('CSV');
     await expect.poll(line, patience).toMatch(/^host,port,service,user,token,exit_ip/);
     // Cairo offers no proxy over TLS.
     await country.selectOption({ label: 'Egypt' });
@@ -286,7 +286,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     const made = await t.operator.post('/servers', { ...server, ...place });
     expect(made.status).toBe(201);
     await visit.go('/servers');
-    await visit.choose(/^Not on it/);
+    await visit.select(/^Not on it/);
     await visit.link(name).click();
     await visit.heading(`Edge (${name})`).waitFor();
     expect((await t.operator.delete(`/servers/${encodeURIComponent(name)}`)).status).toBe(204);

@@ -53,7 +53,7 @@ describe('tokens', { timeout: 360_000 }, () => {
   );
 
   test.each(consoles)(
-    'those of %s that were chosen are revoked at once, by a button that says how many',
+    'those of %s that are selected are revoked at once, by a button that says how many',
     async (_, at, path, __, many) => {
       const { page } = at();
       const names = () => page.locator('tbody th').allInnerTexts();
@@ -63,7 +63,7 @@ describe('tokens', { timeout: 360_000 }, () => {
       const last = page.getByRole('checkbox', { name: 'Select job-4' });
       await last.click({ modifiers: ['Shift'] });
       await at().sees('3 selected');
-      await expectAccessible(at(), 'chosen tokens');
+      await expectAccessible(at(), 'selected tokens');
       await at().button('Revoke …').click();
       await at().dialog(`Revoke 3 ${many}?`).waitFor();
       await at().button(`Revoke 3 ${many}`).click();

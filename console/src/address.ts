@@ -6,8 +6,8 @@ import { addressOf } from './paths.ts';
 
 const fragment = signal(location.hash);
 
-const parts = (of: string) => {
-  const [path = '', search = ''] = of.replace(/^#?\/?/, '').split(/\?(.*)/s, 2);
+const parts = (text: string) => {
+  const [path = '', search = ''] = text.replace(/^#?\/?/, '').split(/\?(.*)/s, 2);
   return { path: `/${path}`, search: new URLSearchParams(search) };
 };
 

@@ -1,4 +1,4 @@
-// Expiries as people choose them, in several time zones.
+// Expiries as people select them, in several time zones.
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import {

@@ -108,18 +108,18 @@ describe('neighbour', () => {
 
 describe('ringOf', () => {
   const shares = (...many: number[]) =>
-    ringOf(many.map((count, at) => ({ of: at, many: count }))).map(({ share }) => share);
+    ringOf(many.map((count, at) => ({ value: at, many: count }))).map(({ share }) => share);
 
   test('the parts of a ring are the proportions, and fill it', () => {
     expect(
       ringOf([
-        { of: 'a', many: 3 },
-        { of: 'b', many: 0 },
-        { of: 'c', many: 1 },
+        { value: 'a', many: 3 },
+        { value: 'b', many: 0 },
+        { value: 'c', many: 1 },
       ]),
     ).toEqual([
-      { of: 'a', start: 0, share: 0.75 },
-      { of: 'c', start: 0.75, share: 0.25 },
+      { value: 'a', start: 0, share: 0.75 },
+      { value: 'c', start: 0.75, share: 0.25 },
     ]);
     for (const counts of [[1], [1, 605], [80, 1], [1, 1, 1, 1], [1, 2, 600]]) {
       expect(shares(...counts).reduce((sum, share) => sum + share)).toBeCloseTo(1);

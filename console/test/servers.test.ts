@@ -1,9 +1,9 @@
 // How a server's health is summed up, and the places of servers as the map shows them.
 import { describe, expect, test } from 'vitest';
 import {
-  chosenName,
   countsOf,
   keysText,
+  placesName,
   pointOf,
   type ServerPlace,
 } from '../src/servers/places.ts';
@@ -73,8 +73,8 @@ describe('places', () => {
     });
   });
 
-  test('what is chosen has a name', () => {
-    expect(chosenName('DE Berlin', all)).toBe('Berlin, Germany');
-    expect(chosenName(keysText(['NO Oslo', 'DE Berlin', 'NO Oslo']), all)).toBe('2 places');
+  test('the selected places have a name', () => {
+    expect(placesName('DE Berlin', all)).toBe('Berlin, Germany');
+    expect(placesName(keysText(['NO Oslo', 'DE Berlin', 'NO Oslo']), all)).toBe('2 places');
   });
 });

@@ -1,4 +1,4 @@
-// Settings to copy: what the programs that read them make of them is what was chosen.
+// Settings to copy: the programs that read them use what was selected.
 import { execFileSync } from 'node:child_process';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';

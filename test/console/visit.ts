@@ -124,7 +124,7 @@ export class Visit {
   }
 
   /** Presses one of a few that look like buttons. */
-  async choose(name: string | RegExp): Promise<void> {
+  async select(name: string | RegExp): Promise<void> {
     const radio = this.page.getByRole('radio', { name, exact: true });
     await this.page.locator('label').filter({ has: radio }).click();
   }

@@ -1,4 +1,4 @@
-// The charts of both consoles: they show the time range that was chosen, say what is under the
+// The charts of both consoles: they show the selected time range, say what is under the
 // pointer and the arrow keys, and have a table of the same numbers.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { expectAccessible, expectFitsPhone } from '../console/looking.ts';

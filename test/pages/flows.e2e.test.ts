@@ -157,7 +157,7 @@ describe('a flow of the console', () => {
       await t.open(path);
       await t.visit.sees('12 connections, 2 MB down, 1 MB up.');
       await t.visit.sees(/Not included: .*\(offline\)\./);
-      await t.visit.choose('By user');
+      await t.visit.select('By user');
       const table = t.visit.page.getByRole('table', { name: 'Open connections by user' });
       await table.getByRole('link', { name: 'alice' }).click();
       await t.visit.page.getByRole('table', { name: 'Open connections', exact: true }).waitFor();

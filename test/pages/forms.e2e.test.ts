@@ -9,7 +9,7 @@ import { addresses, FakeConsole } from './fake_console.ts';
 import { FormTrial, isWrite } from './form_trial.ts';
 import { faultsOfUndo, nameOf, undoes } from './undo.ts';
 
-const chooseAll = 'Select all rows shown';
+const selectAll = 'Select all rows shown';
 const ofAccount = new RegExp(`^${paths.operator.account('acme')}(?=/)`);
 
 /** The names of what is pressed, one after another, until there is a form. */
@@ -68,14 +68,14 @@ describe('the forms of the console', () => {
     const [all] = await namesOf('th.check-cell input');
     if (all !== undefined) {
       await t.press([all]);
-      ways.push(...(await namesOf('.chosen-bar button')).map((name) => [all, name]));
+      ways.push(...(await namesOf('.selection-bar button')).map((name) => [all, name]));
     }
     return ways;
   }
 
   async function faultsOf(path: string, ways: Way[]): Promise<string[]> {
     const faults: string[] = [];
-    // To find the ways, menus were opened and rows chosen.
+    // To find the ways, menus were opened and rows selected.
     if (ways.length > 0) await t.open(path);
     for (const way of ways) {
       if (!(await isAt(path))) await t.open(path);
@@ -166,7 +166,7 @@ describe('the forms of the console', () => {
     drawn(['/authlist', '/dns', '/servers', '/operator/accounts', '/operator/accounts/acme/users']),
   )('of %s, for two rows that differ', async (path) => {
     t.addRows(secondRows);
-    const ways = (await waysOn(path)).filter(([first]) => first === chooseAll);
+    const ways = (await waysOn(path)).filter(([first]) => first === selectAll);
     expect(ways.length).toBeGreaterThan(0);
     expect(await faultsOf(path, ways)).toEqual([]);
   });
@@ -223,7 +223,7 @@ describe('the forms of the console', () => {
   test('that limit several users change one limit of each, and the undo gives back what each had', async () => {
     t.addRows({ users: { ...secondRows.users, limits: noLimits } });
     await t.open('/operator/accounts/acme/users');
-    await t.press([chooseAll, 'Limits …']);
+    await t.press([selectAll, 'Limits …']);
     await t.visit.field('Limit').selectOption('max_connections');
     await t.visit.field('Connections at once').fill('7');
     await t.visit.button('Change 2 users').click();
@@ -290,7 +290,7 @@ describe('the forms of the console', () => {
     async () => {
       t.setFields({ expiry: 1_893_456_037 });
       await t.open(paths.operator.accounts);
-      await t.press([chooseAll, 'Change expiry …']);
+      await t.press([selectAll, 'Change expiry …']);
       await t.visit.button(/^Change 1 account/).click();
       await t.visit.toast('Nothing to change').waitFor();
       expect(t.fake.requests.filter(isWrite)).toEqual([]);

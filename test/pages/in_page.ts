@@ -213,7 +213,7 @@ export const inPage = `(() => {
     const isReading = () => /^Reading /m.test(
       [...form().querySelectorAll('option')].map((element) => element.textContent).join('\\n'));
     for (const { name, required, value, type: kind } of controls()) {
-      await until(async () => !isReading() || ((await isQuiet()), false), 'for what can be chosen');
+      await until(async () => !isReading() || ((await isQuiet()), false), 'for the options');
       const element = controlOf(name);
       // A choice before it decides which fields there are.
       if (!element) continue;

@@ -114,11 +114,11 @@ describe('a table', () => {
       await item('Id').click();
       await item('User').click();
       await t.visit.page.keyboard.press('Escape');
-      const chosen = ['Address', 'Expires', 'Last used', 'Note', 'Id'];
-      await expect.poll(headings).toEqual(chosen);
+      const expected = ['Address', 'Expires', 'Last used', 'Note', 'Id'];
+      await expect.poll(headings).toEqual(expected);
       expect(t.visit.page.url()).toContain('columns=Id%2C-User');
       await t.visit.page.reload();
-      await expect.poll(headings).toEqual(chosen);
+      await expect.poll(headings).toEqual(expected);
     },
   );
 

@@ -48,10 +48,10 @@ export function AuditLog({ children, ...log }: Log & { children?: ComponentChild
       <LookBack
         {...{ pages, isFiltering }}
         search={JSON.stringify(query)}
-        what="the activity"
+        name="the activity"
         noun="record"
         onClear={filters.clear}
-        exporter={<ExportLog name={log.name} of={pages} />}
+        exporter={<ExportLog name={log.name} pages={pages} />}
         empty={{
           title: 'No activity yet',
           text: 'Every change appears here.',

@@ -23,14 +23,14 @@ const cells = (record: AnyRecord) => [
 interface ExportLogProps {
   /** The name of the account, or of the network. */
   name: string;
-  of: Pages<AnyRecord>;
+  pages: Pages<AnyRecord>;
 }
 
-export function ExportLog({ name, of }: ExportLogProps) {
+export function ExportLog({ name, pages }: ExportLogProps) {
   return (
     <ExportMenu<AnyRecord>
       name={`exitward-audit-${name}-${isoDay(now.value)}`}
-      {...{ of, header, cells }}
+      {...{ pages, header, cells }}
     />
   );
 }

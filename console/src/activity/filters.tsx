@@ -78,7 +78,7 @@ export function AuditFilters({ filters, kinds, actors, children }: AuditFiltersP
         placeholder="Anyone"
         value={values.actor}
         names={actors}
-        onChoose={(actor) => change({ actor })}
+        onSelect={(actor) => change({ actor })}
       />
       {children}
       <DateField label="From" {...field('from')} max={values.to || undefined} />
@@ -93,11 +93,11 @@ interface NameFieldProps {
   placeholder: string;
   value: string;
   names: readonly string[];
-  onChoose: (name: string) => void;
+  onSelect: (name: string) => void;
 }
 
 /** Applies when a name is selected or entered: a part of a name matches no actor. */
-function NameField({ value, names, onChoose, ...rest }: NameFieldProps) {
+function NameField({ value, names, onSelect, ...rest }: NameFieldProps) {
   const list = useId();
   const [typed, setTyped] = useState(value);
   useEffect(() => setTyped(value), [value]);
@@ -110,7 +110,7 @@ function NameField({ value, names, onChoose, ...rest }: NameFieldProps) {
         maxLength={255}
         value={typed}
         onInput={(event) => setTyped(event.currentTarget.value)}
-        onChange={(event) => onChoose(event.currentTarget.value.trim())}
+        onChange={(event) => onSelect(event.currentTarget.value.trim())}
       />
       <datalist id={list}>
         {names.map((option) => (

@@ -37,7 +37,7 @@ interface LookBackProps {
   /** Identifies the search. */
   search: string;
   /** "the activity" */
-  what: string;
+  name: string;
   /** "record" */
   noun: string;
   isFiltering: boolean;
@@ -51,14 +51,14 @@ interface LookBackProps {
 
 /** How many rows match, the rows, and a button for older ones. */
 export function LookBack(props: LookBackProps) {
-  const { pages, search, what, noun, isFiltering, onClear, exporter, empty, children } = props;
+  const { pages, search, name, noun, isFiltering, onClear, exporter, empty, children } = props;
   const rowCount = pages.rows.data?.length ?? 0;
   const { verb, readOlder } = useLookBack(pages, search, rowCount);
   const noMatch = pages.hasMore
     ? `No matches so far. Older ${noun}s haven’t been searched yet.`
     : empty.noMatch;
   return (
-    <Loaded of={pages.rows} what={what}>
+    <Loaded reading={pages.rows} name={name}>
       {() => (
         <div class="paged-table" aria-busy={pages.isOld || undefined}>
           <div class="row">

@@ -40,7 +40,8 @@ export const queries = new QueryClient({
 });
 
 /** Identifies the person of a session, who may have signed in again. */
-export const whoIs = (of: Session | null | undefined) => of && `${of.account}/${of.user.name}`;
+export const whoIs = (session: Session | null | undefined) =>
+  session && `${session.account}/${session.user.name}`;
 
 let last = session.peek();
 // Nothing of the previous person stays; requests rejected for the old session are sent again.

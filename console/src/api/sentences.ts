@@ -10,8 +10,10 @@ export function explain(error: unknown): Fault {
   const { status, code, field, message, retry_after, request_id, isOfRead } = error;
   if (status === 0) {
     const isLate = code === 'timeout';
-    const what = isLate ? 'The server didn’t respond in time.' : 'Couldn’t reach the server.';
-    return plain(`${what} ${isOfRead ? 'This page tries again automatically.' : nextStep(isLate)}`);
+    const problem = isLate ? 'The server didn’t respond in time.' : 'Couldn’t reach the server.';
+    return plain(
+      `${problem} ${isOfRead ? 'This page tries again automatically.' : nextStep(isLate)}`,
+    );
   }
   if (code === 'other_session') {
     return plain('You signed in again in another tab. Nothing was changed; try again.');

@@ -55,7 +55,7 @@ export function AuthlistForm({ entry, ip = '', onClose }: AuthlistFormProps) {
       <AddressField ip={entry?.ip ?? ip} />
       <UserField user={entry?.user} />
       <ExpiryField {...(entry ? { current: entry.expiry } : {})} />
-      <NoteField of={entry} />
+      <NoteField entry={entry} />
     </FormDialog>
   );
 }
@@ -159,9 +159,9 @@ function AddressField({ ip: first }: { ip: string }) {
 export function UserField({ user }: { user: string | undefined }) {
   const scope = useScope();
   const { flags, user: ownName = '' } = scope;
-  const [chosen, setChosen] = useState(user);
-  const usual = useProxyUser(chosen === undefined).user;
-  const value = chosen ?? usual;
+  const [selected, setSelected] = useState(user);
+  const usual = useProxyUser(selected === undefined).user;
+  const value = selected ?? usual;
   const isRead = flags.admin && value !== '';
   const path = { user: value };
   const read = useReadIn(scope, 'get_user', { path }, { enabled: isRead });
@@ -182,9 +182,9 @@ export function UserField({ user }: { user: string | undefined }) {
     <>
       <SuggestUser
         label="User"
-        which={{ state: 'active' }}
+        userFilter={{ state: 'active' }}
         value={value}
-        onInput={setChosen}
+        onInput={setSelected}
         textOf={({ name, flags }) => (flags.proxy ? name : `${name}: without the proxy flag`)}
         required
         hint={
@@ -193,7 +193,7 @@ export function UserField({ user }: { user: string | undefined }) {
             : `Connections from the address count as ${shown?.display_name ?? 'this user'}.`
         }
       />
-      <Unread of={read} what={value} />
+      <Unread reading={read} name={value} />
     </>
   );
 }

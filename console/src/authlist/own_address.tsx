@@ -14,11 +14,11 @@ export function OwnAddress({ onList = false }: { onList?: boolean }) {
   const scope = useScope();
   const ownAddress = useReadIn(scope, 'get_address', {});
   if (!ownAddress.data) {
-    if (onList) return <Unread of={ownAddress} what="your address" />;
+    if (onList) return <Unread reading={ownAddress} name="your address" />;
     return (
       <>
         <p class="note">No password. The address must be on the IP authlist.</p>
-        <Unread of={ownAddress} what="your address" />
+        <Unread reading={ownAddress} name="your address" />
       </>
     );
   }
@@ -36,7 +36,7 @@ export function OwnAddress({ onList = false }: { onList?: boolean }) {
           Add {ip}
         </Button>
       )}
-      <Unread of={ownAddress} what="your address" />
+      <Unread reading={ownAddress} name="your address" />
       {isAdding && <AuthlistForm ip={ip} onClose={() => setAdding(false)} />}
     </div>
   );

@@ -28,9 +28,9 @@ export function AuthlistPage() {
   const { account, flags, readOnlyReason, base, isOperator } = useScope();
   const [user, setUser] = useAddressState('user');
   const list = useFilteredList('console_list_authlist', {
-    ...{ key: 'id', sorts, sort: '-id', states, more: { user }, base },
+    ...{ key: 'id', sorts, sort: '-id', states, ownFilters: { user }, base },
   });
-  const { pages, rows, table, selection, chosen } = list;
+  const { pages, rows, table, selection, selected } = list;
   const { dialog, open, openLinked } = useDialog({
     add: (close, ip) => <AuthlistForm ip={ip} onClose={close} />,
     'add-many': (close) => <PasteAddresses onClose={close} />,
@@ -61,7 +61,7 @@ export function AuthlistPage() {
       actions={pages.total > 0 && add}
     >
       <FilteredList
-        what="the authlist"
+        name="the authlist"
         empty={
           <Empty title="No addresses listed" action={<div class="actions">{add}</div>}>
             Until you add one, every connection needs a username and a proxy access token.
@@ -79,7 +79,7 @@ export function AuthlistPage() {
             />
           )
         }
-        bar={<ManyBar list="authlist" {...{ chosen, selection, open }} />}
+        bar={<ManyBar list="authlist" {...{ selected, selection, open }} />}
         {...{ list }}
       >
         {!isOperator && <OwnAddress onList />}
@@ -87,7 +87,7 @@ export function AuthlistPage() {
         <AuthlistTable
           {...table}
           {...{ open, openLinked }}
-          buttons={<ExportMenu name="authlist" of={pages} {...{ header, cells }} />}
+          buttons={<ExportMenu name="authlist" pages={pages} {...{ header, cells }} />}
         />
       </FilteredList>
       <Removals list="authlist" entries={flags.admin ? pages.total : 0} open={open}>

@@ -112,8 +112,13 @@ interface SummaryProps {
 
 /** Always present, so that screen readers announce its text. */
 function Summary({ checked, onJump }: SummaryProps) {
-  const of = (wanted: string) => checked?.lines.filter(({ outcome }) => outcome === wanted) ?? [];
-  const [faults, listed, repeated] = [of('fault'), of('listed'), of('repeated')];
+  const linesWith = (wanted: string) =>
+    checked?.lines.filter(({ outcome }) => outcome === wanted) ?? [];
+  const [faults, listed, repeated] = [
+    linesWith('fault'),
+    linesWith('listed'),
+    linesWith('repeated'),
+  ];
   const skipped = [
     ...(listed.length > 0 ? [`${listed.length} listed already`] : []),
     ...(repeated.length > 0 ? [`${repeated.length} repeated`] : []),

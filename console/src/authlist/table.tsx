@@ -65,7 +65,7 @@ const columns: Column<AuthlistEntry>[] = [
     names: true,
     sort: 'ip',
     needs: 9,
-    cell: ({ ip }) => <CutText of={ip} look="mono" />,
+    cell: ({ ip }) => <CutText text={ip} look="mono" />,
   },
   {
     heading: 'User',

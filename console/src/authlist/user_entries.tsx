@@ -20,11 +20,11 @@ export function UserEntries({ user, note }: UserEntriesProps) {
   const { rows, found: matchCount } = usePages('console_list_authlist', {
     ...{ query, limit: maxEntries, base },
   });
-  const more = matchCount - (rows.data?.length ?? matchCount);
+  const others = matchCount - (rows.data?.length ?? matchCount);
   const list = addressOf(paths.authlist, { user });
   return (
     <Card title="Addresses" note={note} actions={<Link href={list}>IP authlist</Link>}>
-      <Loaded of={rows} what="the addresses">
+      <Loaded reading={rows} name="the addresses">
         {(shown) =>
           shown.length === 0 ? (
             <Empty title="No addresses on the authlist" />
@@ -49,9 +49,9 @@ export function UserEntries({ user, note }: UserEntriesProps) {
           )
         }
       </Loaded>
-      {more > 0 && (
+      {others > 0 && (
         <p>
-          <Link href={list}>{`${more.toLocaleString('en')} more on the IP authlist`}</Link>
+          <Link href={list}>{`${others.toLocaleString('en')} more on the IP authlist`}</Link>
         </p>
       )}
     </Card>

@@ -29,7 +29,7 @@ export function Chart({ title, empty, heightPixels = 220, ...charted }: ChartPro
   const [box, pixels] = usePixels<HTMLDivElement>();
   const id = useId();
   const height = heightPixels - margin.top - margin.bottom;
-  const of = [span.from, span.to, starts, seconds, series, limit, unit, pixels, height];
+  const inputs = [span.from, span.to, starts, seconds, series, limit, unit, pixels, height];
   const { marks, indent } = useMemo(() => {
     const widest = Math.max(
       ...marksOf(charted, { width: 1, height }).values.map(({ text }) => text.length),
@@ -37,15 +37,15 @@ export function Chart({ title, empty, heightPixels = 220, ...charted }: ChartPro
     const indent = Math.ceil(widest * characterPixels) + 10;
     const width = Math.max(1, pixels - indent - margin.right);
     return { marks: marksOf(charted, { width, height }), indent };
-  }, of);
+  }, inputs);
   const isEmpty = series.every(({ values }) => values.every((value) => !value));
   const drawn = useMemo(
     () => <Drawing charted={charted} marks={marks} height={height} isEmpty={isEmpty} />,
     [marks, isEmpty],
   );
-  const words = useMemo(() => inWords(charted), of);
-  const legend = useMemo(() => <Legend series={series} limit={limit} />, of);
-  const table = useMemo(() => <AsTable title={title} {...charted} />, of);
+  const words = useMemo(() => inWords(charted), inputs);
+  const legend = useMemo(() => <Legend series={series} limit={limit} />, inputs);
+  const table = useMemo(() => <AsTable title={title} {...charted} />, inputs);
   useEffect(
     () => () => {
       if (pointed.peek()?.chart === id) pointed.value = undefined;
@@ -240,7 +240,7 @@ function Tooltip({ charted, at, x, pixels, top }: TooltipProps) {
           return (
             <div key={row.name}>
               <dt>
-                <Swatch of={row} />
+                <Swatch series={row} />
                 {row.name}
               </dt>
               <dd>
@@ -263,7 +263,11 @@ function Tooltip({ charted, at, x, pixels, top }: TooltipProps) {
   );
 }
 
-const Swatch = ({ of: { color, mark, isDashed } }: { of: Omit<Series, 'name' | 'values'> }) => (
+const Swatch = ({
+  series: { color, mark, isDashed },
+}: {
+  series: Omit<Series, 'name' | 'values'>;
+}) => (
   <span
     class={`swatch ${mark}${isDashed ? ' dashed' : ''}`}
     style={{ color: `var(${color})` }}
@@ -277,15 +281,15 @@ function Legend({ series, limit }: Pick<Charted, 'series' | 'limit'>) {
   if (series.length < 2 && limit === undefined) return null;
   return (
     <ul class="chart-legend">
-      {series.map((of) => (
-        <li key={of.name}>
-          <Swatch of={of} />
-          {of.name}
+      {series.map((line) => (
+        <li key={line.name}>
+          <Swatch series={line} />
+          {line.name}
         </li>
       ))}
       {limit !== undefined && (
         <li>
-          <Swatch of={limitMark} />
+          <Swatch series={limitMark} />
           Limit
         </li>
       )}

@@ -1,4 +1,4 @@
-// The time range that was chosen for charts and reports, and the one before it; pure.
+// The selected time range of charts and reports, and the one before it; pure.
 import { daySeconds, isoDay, parseIsoDay, startOfDay, writtenDay } from './days.ts';
 
 const hourSeconds = 3600;

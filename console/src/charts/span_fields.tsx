@@ -26,7 +26,7 @@ interface Offered {
   periods?: { start?: number; period?: Period; earlier?: readonly Period[] };
 }
 
-export interface ChosenSpan {
+export interface SelectedSpan {
   choice: Choice;
   /** Undefined: the choice is wrong, or its billing period is not known yet. */
   span: Span | undefined;
@@ -39,7 +39,7 @@ export interface ChosenSpan {
   isCompared: boolean;
 }
 
-export function useSpan(offered: Offered): ChosenSpan {
+export function useSpan(offered: Offered): SelectedSpan {
   const { names, standard, grain, periods } = offered;
   const [state, change] = useAddressStates({ span: '', first: '', last: '', compare: '' });
   const { first, last, compare } = state;
@@ -56,28 +56,41 @@ export function useSpan(offered: Offered): ChosenSpan {
 }
 
 /** The fields in a row, after others, and below them why the choice is wrong. */
-export function SpanFilters({ of, children }: { of: ChosenSpan; children?: ComponentChildren }) {
+export function SpanFilters({
+  selected,
+  children,
+}: {
+  selected: SelectedSpan;
+  children?: ComponentChildren;
+}) {
   return (
     <>
       <div class="filters">
         {children}
-        <SpanFields of={of} />
+        <SpanFields selected={selected} />
       </div>
       <p class="fault" role="alert">
-        {of.wrong}
+        {selected.wrong}
       </p>
     </>
   );
 }
 
-export function SpanFields({ of: { choice, offered, change, isCompared } }: { of: ChosenSpan }) {
+export function SpanFields({
+  selected: { choice, offered, change, isCompared },
+}: {
+  selected: SelectedSpan;
+}) {
   const { names, standard, periods } = offered;
   const options = [
     ...(standard === 'period' ? [{ value: 'period', text: 'This billing period' }] : []),
     ...optionsIn(Object.fromEntries(names.map((name) => [name, spanNames[name]]))),
-    ...(periods?.earlier ?? []).map((of) => ({ value: nameOfPeriod(of), text: periodText(of) })),
+    ...(periods?.earlier ?? []).map((period) => ({
+      value: nameOfPeriod(period),
+      text: periodText(period),
+    })),
   ];
-  const choose = (name: string) => {
+  const select = (name: string) => {
     // Custom dates are spelled out, so that a link keeps its days.
     const week = { first: isoDay(now.value - 6 * daySeconds), last: isoDay(now.value) };
     const dates = name === 'own' ? week : { first: '', last: '' };
@@ -94,7 +107,7 @@ export function SpanFields({ of: { choice, offered, change, isCompared } }: { of
         name="span"
         value={choice.name}
         options={options}
-        onInput={choose}
+        onInput={select}
       />
       {choice.name === 'own' &&
         (['first', 'last'] as const).map((end) => (

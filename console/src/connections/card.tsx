@@ -14,31 +14,31 @@ import { missingText, totalText } from './words.ts';
 const maxGroups = 5;
 
 interface ConnectedCardProps {
-  of: Pick<ConnectionQuery, 'user' | 'server' | 'address' | 'node'>;
+  target: Pick<ConnectionQuery, 'user' | 'server' | 'address' | 'node'>;
 }
 
-export function ConnectedCard({ of }: ConnectedCardProps) {
+export function ConnectedCard({ target }: ConnectedCardProps) {
   const scope = useContext(ScopeContext);
-  const reading = useConnections({ ...of, limit: maxGroups });
+  const reading = useConnections({ ...target, limit: maxGroups });
   const page = (scope?.paths ?? paths.operator).connections;
   const { dialog, open } = useDialog();
   const isOpen = (reading.data?.total.connections ?? 0) > 0;
-  const without = of.user ? 'User' : of.address ? 'Address' : 'Server';
+  const without = target.user ? 'User' : target.address ? 'Address' : 'Server';
   return (
     <Card
       title="Connected now"
       actions={
         <>
-          {isOpen && <EndButton {...{ of, scope, open }} />}
-          <Link href={addressOf(page, stateOf({ ...of }))}>All connections</Link>
+          {isOpen && <EndButton {...{ target, scope, open }} />}
+          <Link href={addressOf(page, stateOf({ ...target }))}>All connections</Link>
         </>
       }
     >
-      <Loaded of={reading} what="who is connected">
+      <Loaded reading={reading} name="who is connected">
         {({ connections, rest, total, missing }) => (
           <>
             {connections.length === 0 ? (
-              <Empty title={of.user ? 'Not connected.' : 'No one is connected.'} />
+              <Empty title={target.user ? 'Not connected.' : 'No one is connected.'} />
             ) : (
               <>
                 <p class="note">{totalText(total)}</p>

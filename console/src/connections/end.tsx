@@ -16,23 +16,23 @@ interface Remedy {
 }
 
 interface EndProps {
-  of: EndTarget;
+  target: EndTarget;
   /** Undefined: the whole network, for operators. */
   scope: Scope | undefined;
 }
 
-export function endAction({ of, scope }: EndProps, open: OpenDialog): RowAction {
+export function endAction({ target, scope }: EndProps, open: OpenDialog): RowAction {
   return {
     text: 'End',
-    label: `End ${namedText(of)}`,
+    label: `End ${namedText(target)}`,
     icon: 'close',
     isWritten: true,
-    onSelect: () => open((onClose) => <EndDialog {...{ of, scope, onClose }} />),
+    onSelect: () => open((onClose) => <EndDialog {...{ target, scope, onClose }} />),
   };
 }
 
-export function EndButton({ of, scope, open }: EndProps & { open: OpenDialog }) {
-  const { onSelect, label } = endAction({ of, scope }, open);
+export function EndButton({ target, scope, open }: EndProps & { open: OpenDialog }) {
+  const { onSelect, label } = endAction({ target, scope }, open);
   return (
     <Button kind="quiet" icon="close" aria-label={label} onClick={onSelect}>
       End all
@@ -40,8 +40,8 @@ export function EndButton({ of, scope, open }: EndProps & { open: OpenDialog }) 
   );
 }
 
-function EndDialog({ of, scope, onClose }: EndProps & { onClose: () => void }) {
-  const remedies = remediesFor(of, scope);
+function EndDialog({ target, scope, onClose }: EndProps & { onClose: () => void }) {
+  const remedies = remediesFor(target, scope);
   return (
     <FormDialog
       title="End connections"
@@ -50,19 +50,19 @@ function EndDialog({ of, scope, onClose }: EndProps & { onClose: () => void }) {
       onSubmit={async (fields) => {
         // First, so that nodes know it before they end anything.
         for (const { name, run } of remedies) if (fields.has(name)) await run();
-        const outcome = await end(of, scope);
+        const outcome = await end(target, scope);
         // Those of nodes that were not reached may be open still.
-        if (outcome.ended > 0 || outcome.missing.length === 0) noteEnded(of);
+        if (outcome.ended > 0 || outcome.missing.length === 0) noteEnded(target);
         return endedText(outcome);
       }}
     >
       <p>
-        <strong>This ends {namedText(of)} at once.</strong> Those who may still connect can do so
-        again right away; many apps do by themselves.
+        <strong>This ends {namedText(target)} at once.</strong> Those who may still connect can do
+        so again right away; many apps do by themselves.
       </p>
       {remedies.length > 0 && (
         <fieldset>
-          <legend>Keep {userOf(of, scope)} out</legend>
+          <legend>Keep {userOf(target, scope)} out</legend>
           {remedies.map(({ name, label }) => (
             <CheckField key={name} {...{ name, label }} />
           ))}
@@ -93,9 +93,9 @@ function end(
 const userOf = ({ user }: EndTarget, scope: Scope | undefined) =>
   scope && !scope.flags.admin ? scope.user : user;
 
-function remediesFor(of: EndTarget, scope: Scope | undefined): Remedy[] {
-  const { account = '', address, authlist_entry: id } = of;
-  const user = userOf(of, scope);
+function remediesFor(target: EndTarget, scope: Scope | undefined): Remedy[] {
+  const { account = '', address, authlist_entry: id } = target;
+  const user = userOf(target, scope);
   const inAccount = scope ?? (account === '' ? undefined : operatorScope(account));
   if (!inAccount || user === undefined) return [];
   const { flags, readOnlyReason } = inAccount;

@@ -11,17 +11,17 @@ export const ended = signal<readonly EndTarget[]>([]);
 export const endedCount = signal(0);
 
 /** Notes that nodes acknowledged the end of these. */
-export function noteEnded(of: EndTarget): void {
-  ended.value = [...ended.value, of];
+export function noteEnded(target: EndTarget): void {
+  ended.value = [...ended.value, target];
   endedCount.value += 1;
   setTimeout(() => {
-    ended.value = ended.value.filter((order) => order !== of);
+    ended.value = ended.value.filter((order) => order !== target);
   }, staleMs);
 }
 
 type Row = Partial<Pick<ConnectionGroup, 'account' | 'user' | 'address' | 'server' | 'exit_ip'>>;
-const isPartOf = (row: object, { authlist_entry: _, ...of }: EndTarget) =>
-  Object.entries(of).every(
+const isPartOf = (row: object, { authlist_entry: _, ...target }: EndTarget) =>
+  Object.entries(target).every(
     ([name, value]) => value === undefined || (row as Record<string, unknown>)[name] === value,
   );
 
@@ -32,7 +32,7 @@ export function withoutEnded(
   orders: readonly EndTarget[],
 ): OpenConnections {
   if (orders.length === 0) return open;
-  const isEnded = (row: Row) => orders.some((of) => isPartOf({ ...query, ...row }, of));
+  const isEnded = (row: Row) => orders.some((target) => isPartOf({ ...query, ...row }, target));
   const connections = open.connections.filter((row) => !isEnded(row));
   const sums = open.sums?.filter((row) => !isEnded(row));
   const gone = [

@@ -88,7 +88,7 @@ export function Connections({ Fields }: ConnectionsProps) {
         <Choice
           label="Show"
           value={by ?? ''}
-          onChoose={setBy}
+          onSelect={setBy}
           options={[
             { value: '', text: 'Connections' },
             ...options.map((way) => ({ value: way, text: `By ${way}` })),
@@ -123,12 +123,12 @@ export function Connections({ Fields }: ConnectionsProps) {
             Enter a whole IP address to filter by it.
           </p>
         )}
-        <Loaded of={reading} what="who is connected">
+        <Loaded reading={reading} name="who is connected">
           {(shown) => (
             // The sums and the buttons are too long for the line of the filters.
             <div class="stack">
               <Shown
-                of={shown}
+                answer={shown}
                 isOld={reading.isPlaceholderData}
                 {...{ query, by, scope }}
                 onMore={isLong ? undefined : () => setLong(true)}
@@ -180,7 +180,7 @@ export function ServerFilter({ filters, change, useChoices }: ServerFilterProps)
 }
 
 interface ShownProps {
-  of: OpenConnections;
+  answer: OpenConnections;
   /** Whether it is the answer to the previous query. */
   isOld: boolean;
   query: ConnectionQuery;
@@ -190,11 +190,11 @@ interface ShownProps {
   onMore: (() => void) | undefined;
 }
 
-function Shown({ of, isOld, query, by, scope, onMore }: ShownProps) {
+function Shown({ answer, isOld, query, by, scope, onMore }: ShownProps) {
   const [columns, setColumns] = useAddressState('columns');
   const [path] = usePath();
   const { dialog, open } = useDialog();
-  const { connections, sums, rest, total, missing } = of;
+  const { connections, sums, rest, total, missing } = answer;
   const choice = { text: columns, set: setColumns };
   const { by: _by, limit: _limit, ...filters } = query;
   const isFiltered = Object.keys(filters).length > 0;
@@ -205,11 +205,11 @@ function Shown({ of, isOld, query, by, scope, onMore }: ShownProps) {
         <p class="note">{totalText(total)}</p>
         <span class="actions row-end">
           {total.connections > 0 && (scope || isFiltered) && (
-            <EndButton of={filters} {...{ scope, open }} />
+            <EndButton target={filters} {...{ scope, open }} />
           )}
           <ExportMenu
             name="connections"
-            of={{ readToSave: (_, stop) => readToSave(scope, filters, stop) }}
+            pages={{ readToSave: (_, stop) => readToSave(scope, filters, stop) }}
             {...{ header, cells }}
           />
         </span>
@@ -231,8 +231,8 @@ function Shown({ of, isOld, query, by, scope, onMore }: ShownProps) {
           {...{ scope, choice, open, filters }}
           rows={sums}
           heading={headings[by]}
-          linkTo={(of) =>
-            addressOf(path, stateOf({ ...filters, ...of, ...(scope && ofOperators) }))
+          linkTo={(named) =>
+            addressOf(path, stateOf({ ...filters, ...named, ...(scope && ofOperators) }))
           }
         />
       ) : (

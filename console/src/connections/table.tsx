@@ -83,13 +83,13 @@ const groupColumns = (scope: Scope | undefined): Column<ConnectionGroup>[] => [
     heading: 'Service',
     cut: true,
     rank: 5,
-    cell: ({ service }) => <CutText of={serviceName(service)} />,
+    cell: ({ service }) => <CutText text={serviceName(service)} />,
   },
   {
     heading: 'Identified by',
     cut: true,
     rank: 6,
-    cell: (group) => <CutText of={credentialsText(group)} />,
+    cell: (group) => <CutText text={credentialsText(group)} />,
   },
   ...(scope?.isOperator === false
     ? []
@@ -98,7 +98,7 @@ const groupColumns = (scope: Scope | undefined): Column<ConnectionGroup>[] => [
           heading: 'Nodes',
           cut: true,
           rank: 7,
-          cell: ({ nodes = [] }: ConnectionGroup) => <CutText of={nodes.join(', ')} />,
+          cell: ({ nodes = [] }: ConnectionGroup) => <CutText text={nodes.join(', ')} />,
         },
       ]),
 ];
@@ -127,12 +127,12 @@ export function GroupsTable({ rows, scope, choice, without, open }: GroupsProps)
       }
       actions={({ account, user, address, exit_ip, server, service, authlist_entry }) => {
         const group = { user, address, exit_ip, server, service };
-        const of = {
+        const target = {
           ...group,
           ...(scope ? {} : { account }),
           ...(authlist_entry && { authlist_entry }),
         };
-        return [endAction({ of, scope }, open)];
+        return [endAction({ target, scope }, open)];
       }}
     />
   );
@@ -145,7 +145,7 @@ interface SumsProps {
   scope: Scope | undefined;
   choice?: TableProps<never>['choice'];
   /** Shows the connections of one. */
-  linkTo: (of: Named) => string;
+  linkTo: (named: Named) => string;
   /** Where a row ends its connections: those of the filters. */
   open: OpenDialog;
   filters: EndTarget;
@@ -172,8 +172,8 @@ export function SumsTable({ rows, heading, scope, choice, linkTo, open, filters 
       keyOf={(row) => Object.values(named(row)).join(' ')}
       actions={(row) => {
         const { account, ...others } = named(row);
-        const of = { ...filters, ...stateOf({ ...others, ...(scope ? {} : { account }) }) };
-        return [endAction({ of, scope }, open)];
+        const target = { ...filters, ...stateOf({ ...others, ...(scope ? {} : { account }) }) };
+        return [endAction({ target, scope }, open)];
       }}
     />
   );

@@ -41,8 +41,8 @@ export const totalText = ({ connections, down, up }: OpenConnections['total']) =
     : `${count(connections, 'connection')}, ${bytes(down)} down, ${bytes(up)} up.`;
 
 /** "the connections of alice from 203.0.113.7 on fra1" */
-export function namedText(of: EndTarget): string {
-  const { account, user, address, exit_ip, server, node, service } = of;
+export function namedText(target: EndTarget): string {
+  const { account, user, address, exit_ip, server, node, service } = target;
   const parts = [
     ['of', user ?? (account && `the account ${account}`)],
     ['from', address],

@@ -31,8 +31,8 @@ export function whyPending({ server, status, on_contract, nodes }: DnsState): st
 
 function these(nodes: ReadonlyArray<{ name: string }>): string {
   const names = nodes.slice(0, 3).map(({ name }) => name);
-  const more = nodes.length - names.length;
-  return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ');
+  const others = nodes.length - names.length;
+  return others > 0 ? `${names.join(', ')} and ${others} more` : names.join(', ');
 }
 
 /**

@@ -88,7 +88,7 @@ export function DnsForm({ entry, onClose, changeOther }: DnsFormProps) {
       />
       <ServerField server={entry?.server} />
       <ExpiryField {...(entry && !revives ? { current: entry.expiry } : {})} />
-      <NoteField of={entry} />
+      <NoteField entry={entry} />
     </FormDialog>
   );
 }
@@ -104,7 +104,7 @@ async function findHolder(
 }
 
 function ServerField({ server }: { server: string | undefined }) {
-  const [chosen, setChosen] = useState(server);
+  const [selected, setSelected] = useState(server);
   const first = useServerChoices('');
   const isNone = first.options?.length === 0;
   const { base } = useScope();
@@ -121,9 +121,9 @@ function ServerField({ server }: { server: string | undefined }) {
       <SuggestField
         label="On server"
         name="server"
-        what="the servers"
-        value={chosen ?? first.options?.[0]?.value ?? ''}
-        onInput={setChosen}
+        listName="the servers"
+        value={selected ?? first.options?.[0]?.value ?? ''}
+        onInput={setSelected}
         required
         others={isForeign ? [{ value: server, text: `${server}: not on your contract` }] : []}
         useChoices={useServerChoices}
@@ -133,7 +133,7 @@ function ServerField({ server }: { server: string | undefined }) {
             : 'The entry applies on this server’s override ports only: the normal ports plus 500.'
         }
       />
-      <Unread of={isOwn.rows} what={`whether ${server} is on the contract`} />
+      <Unread reading={isOwn.rows} name={`whether ${server} is on the contract`} />
     </>
   );
 }

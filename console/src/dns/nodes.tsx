@@ -11,7 +11,7 @@ export function EntryNodes({ id, onClose }: { id: number; onClose: () => void })
       onClose={onClose}
       look="wide"
     >
-      <Loaded of={entry} what="the entry">
+      <Loaded reading={entry} name="the entry">
         {({ hostname, server, ip, status, on_contract, nodes }) => (
           <>
             <p>

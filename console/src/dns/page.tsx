@@ -30,9 +30,9 @@ export function DnsPage() {
   const { account, isOperator, readOnlyReason, base } = useScope();
   const [server, setServer] = useAddressState('server');
   const list = useFilteredList('console_list_overrides', {
-    ...{ key: 'id', sorts, sort: 'hostname', states, more: { server }, base },
+    ...{ key: 'id', sorts, sort: 'hostname', states, ownFilters: { server }, base },
   });
-  const { pages, rows, table, selection, chosen } = list;
+  const { pages, rows, table, selection, selected } = list;
   const { dialog, open, openLinked } = useDialog({
     add: (close) => <DnsForm onClose={close} changeOther={changeOther} />,
     change: (close, id) => (
@@ -61,7 +61,7 @@ export function DnsPage() {
       actions={pages.total > 0 && add}
     >
       <FilteredList
-        what="the custom DNS entries"
+        name="the custom DNS entries"
         empty={
           <Empty title="No hostnames overridden" action={add}>
             Check a site before you move it: its hostname leads you to the new server, while
@@ -79,13 +79,13 @@ export function DnsPage() {
             useChoices={useServerChoices}
           />
         }
-        bar={<ManyBar list="overrides" {...{ chosen, selection, open }} />}
+        bar={<ManyBar list="overrides" {...{ selected, selection, open }} />}
         {...{ list }}
       >
         <DnsTable
           {...table}
           {...{ open, openLinked }}
-          buttons={<ExportMenu name="custom-dns" of={pages} {...{ header, cells }} />}
+          buttons={<ExportMenu name="custom-dns" pages={pages} {...{ header, cells }} />}
         />
       </FilteredList>
       <Removals list="overrides" entries={pages.total} open={open}>

@@ -78,14 +78,14 @@ const columns: Column<DnsEntry>[] = [
     sort: 'hostname',
     cut: true,
     needs: 12,
-    cell: ({ hostname }) => <CutText of={hostname} />,
+    cell: ({ hostname }) => <CutText text={hostname} />,
   },
   {
     heading: 'Resolves to',
     sort: 'ip',
     cut: true,
     needs: 8,
-    cell: ({ ip }) => <CutText of={ip} look="mono" />,
+    cell: ({ ip }) => <CutText text={ip} look="mono" />,
   },
   {
     heading: 'On server',
@@ -94,7 +94,7 @@ const columns: Column<DnsEntry>[] = [
     needs: 5,
     rank: 1,
     word: 'on',
-    cell: ({ server }) => <CutText of={server} />,
+    cell: ({ server }) => <CutText text={server} />,
   },
   {
     heading: 'Expires',

@@ -4,12 +4,12 @@ import '../style/lists.css';
 import type { Column } from '../ui/ui.ts';
 
 /** A text that a one-line row may cut; the tooltip shows it in full. */
-export function CutText({ of, look }: { of: string; look?: string }) {
-  return of === '' ? (
+export function CutText({ text, look }: { text: string; look?: string }) {
+  return text === '' ? (
     <Nothing />
   ) : (
-    <span class={look} title={of}>
-      {of}
+    <span class={look} title={text}>
+      {text}
     </span>
   );
 }

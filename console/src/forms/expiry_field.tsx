@@ -42,12 +42,12 @@ export function ExpiryField({ current, replaced = [] }: ExpiryFieldProps) {
         hint={!isExact && expiry !== undefined && `${inWords(expiry)}.`}
       />
       {isExact && <ExactField label="Date and time" value={text} onInput={setText} />}
-      <Shortened of={replaced} by={isExact ? expiryFrom(text, now.value) : expiry} />
+      <Shortened expiries={replaced} by={isExact ? expiryFrom(text, now.value) : expiry} />
     </>
   );
 }
 
-function Shortened({ of: all, by }: { of: readonly number[]; by: number | undefined }) {
+function Shortened({ expiries: all, by }: { expiries: readonly number[]; by: number | undefined }) {
   const shortened = all.filter((expiry) => by !== undefined && by < expiry).length;
   if (shortened === 0) return null;
   return (

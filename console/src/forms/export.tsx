@@ -17,7 +17,7 @@ type Next = Record<string, string>;
 interface ExportProps<T> {
   /** The file name without its extension. */
   name: string;
-  of: Pick<Pages<T>, 'readToSave'>;
+  pages: Pick<Pages<T>, 'readToSave'>;
   header: readonly string[];
   cells: (row: T) => Array<string | number>;
 }
@@ -33,7 +33,7 @@ let runs = 0;
  * page holds one page of the list at a time. Errors: ApiError; when it is stopped.
  */
 async function partsOf<T>(
-  { of, header, cells }: ExportProps<T>,
+  { pages, header, cells }: ExportProps<T>,
   format: Format,
   stop: AbortSignal,
   onRead: (rows: number, total: number) => void,
@@ -48,7 +48,7 @@ async function partsOf<T>(
     // The cache stores nothing of it, but retries when the server is offline.
     const page: ListPage<T> = await queries.fetchQuery({
       queryKey: ['export', run, place],
-      queryFn: () => of.readToSave(place, stop),
+      queryFn: () => pages.readToSave(place, stop),
       gcTime: 0,
       staleTime: 0,
     });

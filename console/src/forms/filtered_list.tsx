@@ -20,7 +20,7 @@ interface ListGiven<K extends Paged> {
   /** Whether its rows have an end. */
   canEnd?: boolean;
   /** Filters that only this list has; an empty one filters nothing. */
-  more?: Partial<Query<K>>;
+  ownFilters?: Partial<Query<K>>;
   /** The base of a scope, for an operation of accounts. */
   base?: string;
   /** Whether rows can be selected. */
@@ -28,16 +28,16 @@ interface ListGiven<K extends Paged> {
 }
 
 export function useFilteredList<K extends Paged>(operation: K, given: ListGiven<K>) {
-  const { key, sorts, sort, states, canEnd, more = {}, ...options } = given;
+  const { key, sorts, sort, states, canEnd, ownFilters = {}, ...options } = given;
   const filters = useListFilters(states as Record<string, string>, canEnd);
   const { sorting, query: order } = useSorting(sorts, sort);
-  const query = { ...order, ...filters.query, ...more } as unknown as Query<K>;
-  const isFiltered = filters.isFiltered || Object.values(more).some(Boolean);
+  const query = { ...order, ...filters.query, ...ownFilters } as unknown as Query<K>;
+  const isFiltered = filters.isFiltered || Object.values(ownFilters).some(Boolean);
   const list = useList(operation, key, query, options);
   return {
     ...list,
     ...{ filters, states: states as Record<string, string>, isFiltered },
-    more: Object.values(more) as Array<string | undefined>,
+    ownValues: Object.values(ownFilters) as Array<string | undefined>,
     table: { ...list.table, sorting },
   };
 }
@@ -45,11 +45,11 @@ export function useFilteredList<K extends Paged>(operation: K, given: ListGiven<
 interface FilteredListProps {
   list: Pick<
     ReturnType<typeof useFilteredList<Paged>>,
-    'pages' | 'filters' | 'states' | 'isFiltered' | 'more'
+    'pages' | 'filters' | 'states' | 'isFiltered' | 'ownValues'
   >;
   title?: string;
   /** Its name, for "Reading the authlist …". */
-  what: string;
+  name: string;
   /** Stands in its place when there is no row at all. */
   empty?: ComponentChildren;
   /** Above the search. */
@@ -67,12 +67,12 @@ interface FilteredListProps {
 }
 
 export function FilteredList({ list, hasHead = true, ...props }: FilteredListProps) {
-  const { title, what, empty, lead, placeholder, fields, bar, children } = props;
-  const { pages, filters, states, isFiltered, more } = list;
+  const { title, name, empty, lead, placeholder, fields, bar, children } = props;
+  const { pages, filters, states, isFiltered, ownValues } = list;
   return (
     <Card title={title}>
       {lead}
-      <Loaded of={pages.rows} what={what}>
+      <Loaded reading={pages.rows} name={name}>
         {() =>
           empty && pages.total === 0 && !isFiltered ? (
             empty
@@ -82,7 +82,7 @@ export function FilteredList({ list, hasHead = true, ...props }: FilteredListPro
                 <>
                   <Views />
                   <div class="list-head">
-                    <Filters {...{ filters, placeholder, states, more }}>{fields}</Filters>
+                    <Filters {...{ filters, placeholder, states, ownValues }}>{fields}</Filters>
                     {bar}
                   </div>
                 </>
@@ -101,14 +101,14 @@ interface FiltersProps {
   placeholder: string;
   states: Record<string, string>;
   /** The values of the filters that only this list has. */
-  more: ReadonlyArray<string | undefined>;
+  ownValues: ReadonlyArray<string | undefined>;
   children: ComponentChildren;
 }
 
-function Filters({ filters, placeholder, states, more, children }: FiltersProps) {
+function Filters({ filters, placeholder, states, ownValues, children }: FiltersProps) {
   return (
     <FilterBar
-      values={[...more, filters.state, filters.ends]}
+      values={[...ownValues, filters.state, filters.ends]}
       first={
         <SearchField
           label="Search"

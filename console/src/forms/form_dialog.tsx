@@ -8,8 +8,8 @@ type Render = (close: () => void) => ComponentChildren;
 export type OpenDialog = (next: Render) => void;
 
 /** Dialogs by their names in the address; `of` is the record, as in `dialog=change:alice`. */
-type Linked = Record<string, (close: () => void, of: string) => ComponentChildren>;
-export type OpenLinked = (name: string, of?: string) => void;
+type Linked = Record<string, (close: () => void, id: string) => ComponentChildren>;
+export type OpenLinked = (name: string, id?: string) => void;
 
 /**
  * `dialog` goes somewhere on the page; `open` shows a given dialog there, `openLinked` one of
@@ -23,16 +23,16 @@ export function useDialog(linked: Linked = {}): {
 } {
   const [render, setRender] = useState<Render>();
   const [shown, setShown] = useAddressState('dialog');
-  const [name = '', of = ''] = shown.split(/:(.*)/s);
+  const [name = '', id = ''] = shown.split(/:(.*)/s);
   const renderLinked = Object.hasOwn(linked, name) ? linked[name] : undefined;
   return {
     dialog: render ? (
       render(() => setRender(undefined))
     ) : (
-      <Fragment key={shown}>{renderLinked?.(() => setShown(''), of)}</Fragment>
+      <Fragment key={shown}>{renderLinked?.(() => setShown(''), id)}</Fragment>
     ),
     open: (next) => setRender(() => next),
-    openLinked: (name, of = '') => setShown(of ? `${name}:${of}` : name),
+    openLinked: (name, id = '') => setShown(id ? `${name}:${id}` : name),
   };
 }
 

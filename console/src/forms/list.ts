@@ -8,18 +8,18 @@ import type { OpenDialog } from './form_dialog.tsx';
 const rowsOfPage = 100;
 
 /** The selected rows. */
-export interface Chosen<T> {
-  chosen: readonly T[];
+export interface Selected<T> {
+  selected: readonly T[];
   selection: Selection;
 }
 
 /** The props of the bar with the actions on selected rows. */
-export interface ChosenInBar<T> extends Chosen<T> {
+export interface SelectedInBar<T> extends Selected<T> {
   open: OpenDialog;
 }
 
 /** The props of the dialogs of these actions. */
-export interface ChosenInDialog<T> extends Chosen<T> {
+export interface SelectedInDialog<T> extends Selected<T> {
   onClose: () => void;
 }
 
@@ -74,7 +74,7 @@ export function useList<K extends Paged>(
   const offered = { ...selection, ...(pages.hasMore && { whole }) };
   return {
     ...{ pages, rows: shown, selection: offered },
-    chosen: rows.filter((row) => selection.keys.has(keyOf(row))),
+    selected: rows.filter((row) => selection.keys.has(keyOf(row))),
     table: {
       ...{ pages, rows: shown, choice: { text: columns, set: setColumns } },
       ...(canSelect && { selection: offered }),

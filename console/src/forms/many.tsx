@@ -3,10 +3,10 @@ import { changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { count, dateTime } from '../format.ts';
 import { now } from '../now.ts';
-import { Button, ChosenBar, notify } from '../ui/ui.ts';
+import { Button, notify, SelectionBar } from '../ui/ui.ts';
 import { ExpiryField, expiryOf } from './expiry_field.tsx';
 import { FormDialog } from './form_dialog.tsx';
-import type { ChosenInBar, ChosenInDialog } from './list.ts';
+import type { SelectedInBar, SelectedInDialog } from './list.ts';
 import { inParts } from './parts.ts';
 import { type List, lists, undoRemovals } from './remove_all.tsx';
 import { undoBy } from './undo.ts';
@@ -20,13 +20,13 @@ interface OfList {
   list: List;
 }
 
-type ManyProps = OfList & ChosenInDialog<Entry>;
+type ManyProps = OfList & SelectedInDialog<Entry>;
 
 /** The bar for the selected rows of a page. */
-export function ManyBar({ open, ...many }: OfList & ChosenInBar<Entry>) {
+export function ManyBar({ open, ...many }: OfList & SelectedInBar<Entry>) {
   const { readOnlyReason } = useScope();
   return (
-    <ChosenBar selection={many.selection}>
+    <SelectionBar selection={many.selection}>
       <Button
         disabledReason={readOnlyReason}
         onClick={() => open((close) => <ExtendMany {...many} onClose={close} />)}
@@ -41,31 +41,31 @@ export function ManyBar({ open, ...many }: OfList & ChosenInBar<Entry>) {
       >
         Remove …
       </Button>
-    </ChosenBar>
+    </SelectionBar>
   );
 }
 
-const keysOf = (list: List, chosen: readonly Entry[]) => chosen.map(({ id }) => `${list}/${id}`);
+const keysOf = (list: List, entries: readonly Entry[]) => entries.map(({ id }) => `${list}/${id}`);
 
-function RemoveMany({ list, chosen, selection, onClose }: ManyProps) {
+function RemoveMany({ list, selected, selection, onClose }: ManyProps) {
   const scope = useScope();
   const { one: singular, many, removeMany } = lists[list];
-  const what = count(chosen.length, singular, many);
+  const countText = count(selected.length, singular, many);
   const remove = async () => {
     const removed = await inParts(
-      chosen.map(({ id }) => id),
+      selected.map(({ id }) => id),
       (ids) => changeIn(scope, removeMany, { body: { ids } }),
     );
     selection.setAll(false);
-    const about = keysOf(list, chosen);
+    const about = keysOf(list, selected);
     const removals = removed.flatMap(({ removal_id }) => removal_id ?? []);
     const undo = removals.length === 0 ? { about } : undoRemovals(scope, list, removals, about);
-    notify(`${what} removed.`, undo);
+    notify(`${countText} removed.`, undo);
   };
   return (
     <FormDialog
-      title={`Remove ${what}?`}
-      verb={`Remove ${count(chosen.length, 'entry', 'entries')}`}
+      title={`Remove ${countText}?`}
+      verb={`Remove ${count(selected.length, 'entry', 'entries')}`}
       onSubmit={remove}
       onClose={onClose}
     >
@@ -79,10 +79,10 @@ function RemoveMany({ list, chosen, selection, onClose }: ManyProps) {
   );
 }
 
-function ExtendMany({ list, chosen, selection, onClose }: ManyProps) {
+function ExtendMany({ list, selected, selection, onClose }: ManyProps) {
   const scope = useScope();
   const { one: singular, many, changeExpiries } = lists[list];
-  const what = count(chosen.length, singular, many);
+  const countText = count(selected.length, singular, many);
   const change = async (fields: FormData) => {
     const expiry = expiryOf(fields) ?? 0;
     const setExpiries = (all: readonly Entry[], expiryOf: (entry: Entry) => number) =>
@@ -90,28 +90,28 @@ function ExtendMany({ list, chosen, selection, onClose }: ManyProps) {
         all.map((entry) => ({ id: entry.id, expiry: expiryOf(entry) })),
         (entries) => changeIn(scope, changeExpiries, { body: { entries } }),
       );
-    await setExpiries(chosen, () => expiry);
+    await setExpiries(selected, () => expiry);
     selection.setAll(false);
-    const about = keysOf(list, chosen);
-    const earliest = Math.min(...chosen.map((entry) => entry.expiry));
+    const about = keysOf(list, selected);
+    const earliest = Math.min(...selected.map((entry) => entry.expiry));
     const back = async () => {
-      await setExpiries(chosen, (entry) => entry.expiry);
-      return `${what}: the expiry is as it was.`;
+      await setExpiries(selected, (entry) => entry.expiry);
+      return `${countText}: the expiry is as it was.`;
     };
     // An expired entry can be revived, but not restored.
     const isLate = earliest <= now.value;
     const undo = isLate ? { about } : undoBy(back, { about, until: earliest });
-    notify(`${what} until ${dateTime(expiry)}.`, undo);
+    notify(`${countText} until ${dateTime(expiry)}.`, undo);
   };
   return (
     <FormDialog
-      title={`Change the expiry of ${what}`}
-      verb={`Change ${count(chosen.length, 'entry', 'entries')}`}
+      title={`Change the expiry of ${countText}`}
+      verb={`Change ${count(selected.length, 'entry', 'entries')}`}
       kind="primary"
       onSubmit={change}
       onClose={onClose}
     >
-      <ExpiryField replaced={chosen.map(({ expiry }) => expiry)} />
+      <ExpiryField replaced={selected.map(({ expiry }) => expiry)} />
     </FormDialog>
   );
 }

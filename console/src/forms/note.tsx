@@ -13,21 +13,21 @@ interface Noted {
 
 interface NoteFieldProps {
   /** The entry that is changed; undefined: a new one. */
-  of?: Noted | undefined;
+  entry?: Noted | undefined;
   hint?: string;
 }
 
-export function NoteField({ of, hint }: NoteFieldProps) {
-  const added = of && of.added_at !== null && (
+export function NoteField({ entry, hint }: NoteFieldProps) {
+  const added = entry && entry.added_at !== null && (
     <>
-      Added <Added of={of} at={of.added_at} />.
+      Added <Added entry={entry} at={entry.added_at} />.
     </>
   );
   return (
     <TextField
       label="Note"
       name="note"
-      defaultValue={of?.note ?? ''}
+      defaultValue={entry?.note ?? ''}
       maxLength={200}
       placeholder="Office Berlin, ticket 4711"
       hint={hint ?? added}
@@ -61,13 +61,13 @@ export const noteColumns: Column<Noted>[] = [
     rank: 4,
     cut: true,
     word: 'by',
-    cell: (entry) => <CutText of={adderOf(entry)} />,
+    cell: (entry) => <CutText text={adderOf(entry)} />,
   },
 ];
 
 /** The time and the person, in a sentence. */
-const Added = ({ of, at }: { of: Noted; at: number }) => (
+const Added = ({ entry, at }: { entry: Noted; at: number }) => (
   <span title={dateTime(at)}>
-    <Since at={at} /> by {adderOf(of)}
+    <Since at={at} /> by {adderOf(entry)}
   </span>
 );

@@ -45,7 +45,7 @@ export function OfEntry<Name extends keyof RowOf>({
   const records = isGone ? [] : data && [data as Row<Name>];
   const unread = !isGone && Boolean(error) && (
     <Dialog title={name} onClose={onClose}>
-      <Unread of={reading} what="it" />
+      <Unread reading={reading} name="it" />
     </Dialog>
   );
   return <OfRecord list={isShown ? rows : records} {...{ is, name, unread, onClose, children }} />;

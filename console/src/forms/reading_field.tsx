@@ -6,7 +6,7 @@ interface ReadingFieldProps {
   label: string;
   name: string;
   /** The name of the options, for "Reading the servers …". */
-  what: string;
+  listName: string;
   /** The error of reading them. */
   error: unknown;
   /** The value that is selected already; undefined: the form cannot be sent yet. */
@@ -16,8 +16,8 @@ interface ReadingFieldProps {
 }
 
 export function ReadingField(props: ReadingFieldProps) {
-  const { label, name, what, error, known: value, required = true } = props;
-  const state = error ? `Couldn’t load ${what}.` : `Loading ${what} …`;
+  const { label, name, listName, error, known: value, required = true } = props;
+  const state = error ? `Couldn’t load ${listName}.` : `Loading ${listName} …`;
   return (
     <SelectField
       label={label}

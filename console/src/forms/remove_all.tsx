@@ -140,9 +140,9 @@ export function Removals({ list, entries, open, children }: RemovalsProps) {
   const shown = scope.isOperator ? ofList : ofList.slice(0, 1);
   return (
     <>
-      <Unread of={removals} what="what was removed" />
+      <Unread reading={removals} name="what was removed" />
       {shown.map((removal) => (
-        <OneRemoval key={removal.removal_id} list={list} of={removal} />
+        <OneRemoval key={removal.removal_id} list={list} removal={removal} />
       ))}
       {entries > 0 && (
         <div>
@@ -162,9 +162,9 @@ export function Removals({ list, entries, open, children }: RemovalsProps) {
   );
 }
 
-function OneRemoval({ list, of }: { list: List; of: Removal }) {
-  const { removal_id, entries, at, chosen } = of;
-  const which = chosen ? '' : entries === 1 ? 'The ' : 'All ';
+function OneRemoval({ list, removal }: { list: List; removal: Removal }) {
+  const { removal_id, entries, at, chosen } = removal;
+  const determiner = chosen ? '' : entries === 1 ? 'The ' : 'All ';
   const scope = useScope();
   const [busy, setBusy] = useState(false);
   const { one: singular, many } = lists[list];
@@ -179,7 +179,7 @@ function OneRemoval({ list, of }: { list: List; of: Removal }) {
   return (
     <p class="row note">
       <span>
-        {`${which}${count(entries, singular, many)} ${entries === 1 ? 'was' : 'were'} removed `}
+        {`${determiner}${count(entries, singular, many)} ${entries === 1 ? 'was' : 'were'} removed `}
         <Since at={at} />.
       </span>
       <Button

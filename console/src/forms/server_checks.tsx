@@ -12,8 +12,8 @@ export interface FoundServers {
 interface ServerChecksProps {
   /** Of each selected one in the form, if it is read from there. */
   name?: string;
-  chosen: readonly string[];
-  onChoose: (servers: string[]) => void;
+  selected: readonly string[];
+  onSelect: (servers: string[]) => void;
   useServers: (search: string) => FoundServers;
   /** Says that the list is empty. */
   none: string;
@@ -24,21 +24,22 @@ interface ServerChecksProps {
 const shortList = 6;
 
 export function ServerChecks(props: ServerChecksProps) {
-  const { name: field, chosen, onChoose, useServers, none, hint } = props;
+  const { name: field, selected, onSelect, useServers, none, hint } = props;
   const [search, setSearch] = useState('');
   const [typed, setTyped] = useTyped(search, setSearch);
   const { rows, total } = useServers(search.trim());
   const matching = rows.data ?? [];
-  const others = chosen
+  const others = selected
     .filter((name) => !matching.some((server) => server.name === name))
     .map((name) => ({ name, title: name }));
-  const choose = (name: string, isChosen: boolean) =>
-    onChoose(isChosen ? [...chosen, name] : chosen.filter((other) => other !== name));
+  const select = (name: string, isSelected: boolean) =>
+    onSelect(isSelected ? [...selected, name] : selected.filter((other) => other !== name));
   return (
     <fieldset>
-      <legend>{chosen.length === 0 ? 'Servers' : `Servers (${chosen.length} selected)`}</legend>
+      <legend>{selected.length === 0 ? 'Servers' : `Servers (${selected.length} selected)`}</legend>
       {/* Those that are selected count even while the list can't be read. */}
-      {field && chosen.map((name) => <input key={name} type="hidden" name={field} value={name} />)}
+      {field &&
+        selected.map((name) => <input key={name} type="hidden" name={field} value={name} />)}
       {total > shortList && (
         <SearchField
           label="Find servers"
@@ -48,7 +49,7 @@ export function ServerChecks(props: ServerChecksProps) {
           onInput={setTyped}
         />
       )}
-      <Loaded of={rows} what="the servers">
+      <Loaded reading={rows} name="the servers">
         {() => (
           <ul class="checks">
             {[...others, ...matching].map(({ name, title }) => (
@@ -56,8 +57,8 @@ export function ServerChecks(props: ServerChecksProps) {
                 <label>
                   <input
                     type="checkbox"
-                    checked={chosen.includes(name)}
-                    onChange={({ currentTarget }) => choose(name, currentTarget.checked)}
+                    checked={selected.includes(name)}
+                    onChange={({ currentTarget }) => select(name, currentTarget.checked)}
                   />{' '}
                   {title === name ? name : `${name}: ${title}`}
                 </label>

@@ -4,7 +4,7 @@ import { type Choices, SuggestField } from './suggest_field.tsx';
 interface ServerFieldProps {
   value: string;
   onInput: (value: string) => void;
-  /** "All servers", the choice of none; undefined: one has to be chosen. */
+  /** The option for no server, such as "All servers"; undefined: a server is required. */
   none?: string;
   name?: string;
   required?: boolean;
@@ -15,6 +15,6 @@ interface ServerFieldProps {
 export function ServerField({ none, ...props }: ServerFieldProps) {
   const others = none === undefined ? [] : [{ value: '', text: none }];
   return (
-    <SuggestField name="server" {...props} label="Server" what="the servers" others={others} />
+    <SuggestField name="server" {...props} label="Server" listName="the servers" others={others} />
   );
 }

@@ -27,7 +27,7 @@ interface SuggestProps {
   label: string;
   name: string;
   /** The name of the list, for "Reading the servers …". */
-  what: string;
+  listName: string;
   value: string;
   /** The text of `value`, where people type texts: values such as ids mean nothing to them. */
   valueText?: string;
@@ -45,7 +45,7 @@ export function SuggestField(props: SuggestProps) {
   const {
     label,
     name,
-    what,
+    listName,
     value,
     onInput,
     others = [],
@@ -65,14 +65,14 @@ export function SuggestField(props: SuggestProps) {
     const canBeEmpty = !required && others.some((choice) => choice.value === '');
     return (
       <ReadingField
-        {...{ label, name, what, required: !canBeEmpty }}
+        {...{ label, name, listName, required: !canBeEmpty }}
         error={first.error}
         known={value || undefined}
       />
     );
   }
   const error = first.error ?? matching.error;
-  const hint = error ? `Couldn’t load ${what}. ${explain(error).sentence}` : usual;
+  const hint = error ? `Couldn’t load ${listName}. ${explain(error).sentence}` : usual;
   if (first.isWhole) {
     const choices = [...others, ...first.options];
     // A choice in the address that no longer exists stays among the options.

@@ -5,24 +5,24 @@ import { TextField } from '../ui/ui.ts';
 import { type Choices, mostChoices, SuggestField } from './suggest_field.tsx';
 
 /** The users to select from. */
-type Which = Pick<NonNullable<AccountGiven<'list_users'>['query']>, 'state' | 'flag'>;
+type UserFilterQuery = Pick<NonNullable<AccountGiven<'list_users'>['query']>, 'state' | 'flag'>;
 
 /** Users who may connect. */
-const proxyUsers: Which = { state: 'active', flag: 'proxy' };
+const proxyUsers: UserFilterQuery = { state: 'active', flag: 'proxy' };
 
 /**
  * Users whose names contain the text, by name; for an empty text the first ones. Unless `enabled`,
  * nothing is read.
  */
-function useUsers(search: string, which: Which, enabled = true) {
-  const query = { ...which, search: search.trim(), sort: 'name' as const, limit: mostChoices };
+function useUsers(search: string, userFilter: UserFilterQuery, enabled = true) {
+  const query = { ...userFilter, search: search.trim(), sort: 'name' as const, limit: mostChoices };
   return useReadIn(useScope(), 'list_users', { query }, { enabled });
 }
 
 interface SuggestUserProps {
   label: string;
   name?: string;
-  which?: Which;
+  userFilter?: UserFilterQuery;
   value: string;
   onInput: (user: string) => void;
   others?: ReadonlyArray<{ value: string; text: string }>;
@@ -32,16 +32,21 @@ interface SuggestUserProps {
   textOf?: (user: AccountResponse<'list_users'>[number]) => string;
 }
 
-export function SuggestUser({ which = {}, textOf, name = 'user', ...field }: SuggestUserProps) {
+export function SuggestUser({
+  userFilter = {},
+  textOf,
+  name = 'user',
+  ...field
+}: SuggestUserProps) {
   const useChoices = (search: string): Choices => {
-    const { data, error } = useUsers(search, which);
+    const { data, error } = useUsers(search, userFilter);
     return {
       options: data?.map((user) => ({ value: user.name, text: textOf?.(user) ?? user.name })),
       isWhole: search === '' && data !== undefined && data.length < mostChoices,
       error,
     };
   };
-  return <SuggestField {...field} name={name} what="the users" useChoices={useChoices} />;
+  return <SuggestField {...field} name={name} listName="the users" useChoices={useChoices} />;
 }
 
 /** The filter of a list by one user. */
@@ -70,5 +75,5 @@ export function ProxyUserField({
   onInput: (user: string) => void;
 }) {
   if (!useScope().flags.admin) return <TextField label="User" name="user" value={user} readOnly />;
-  return <SuggestUser label="User" which={proxyUsers} value={user} onInput={onInput} />;
+  return <SuggestUser label="User" userFilter={proxyUsers} value={user} onInput={onInput} />;
 }

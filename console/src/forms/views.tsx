@@ -35,7 +35,7 @@ export function Views() {
   const latest = useRef(views);
   latest.current = views;
   const { dialog, open } = useDialog();
-  const unread = <Unread of={reading} what="your saved views" />;
+  const unread = <Unread reading={reading} name="your saved views" />;
   if (!views || (views.length === 0 && state === '')) return unread;
   const shown = views.find(({ query }) => query === state);
   const removeShown = async (view: SavedView) => {

@@ -56,7 +56,7 @@ export function neighbour<M extends { x: number; y: number }>(
 }
 
 export interface Arc<T> {
-  of: T;
+  value: T;
   /** Its start on the ring, and its length; 0 to 1. */
   start: number;
   share: number;
@@ -69,7 +69,7 @@ const leastShare = 0.08;
  * The proportions of a whole as a ring, in their order. Small parts are larger than they are, at
  * the cost of large ones.
  */
-export function ringOf<T>(parts: ReadonlyArray<{ of: T; many: number }>): Arc<T>[] {
+export function ringOf<T>(parts: ReadonlyArray<{ value: T; many: number }>): Arc<T>[] {
   const nonEmpty = parts.filter(({ many }) => many > 0);
   const all = nonEmpty.reduce((sum, { many }) => sum + many, 0);
   const isSmall = (many: number) => many / all < leastShare;
@@ -77,9 +77,9 @@ export function ringOf<T>(parts: ReadonlyArray<{ of: T; many: number }>): Arc<T>
   const large = all - small.reduce((sum, { many }) => sum + many, 0);
   const room = 1 - small.length * leastShare;
   let start = 0;
-  return nonEmpty.map(({ of, many }) => {
+  return nonEmpty.map(({ value, many }) => {
     const share = isSmall(many) ? leastShare : (many / large) * room;
-    const arc = { of, start, share };
+    const arc = { value, start, share };
     start += share;
     return arc;
   });

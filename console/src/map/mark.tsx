@@ -45,11 +45,11 @@ export function RingMark({ counts }: { counts: ReadonlyMap<MarkTone, number> }) 
   const all = [...counts.values()].reduce((sum, many) => sum + many, 0);
   const figure = all < 1000 ? String(all) : `${Math.floor(all / 1000)}k`;
   const size = ringSizes[figure.length] ?? 12.5;
-  const parts = markTones.map((tone) => ({ of: tone, many: counts.get(tone) ?? 0 }));
+  const parts = markTones.map((tone) => ({ value: tone, many: counts.get(tone) ?? 0 }));
   return (
     <svg class="mark ring" viewBox="-14 -14 28 28" width="28" height="28" aria-hidden="true">
       <circle class="ground" r={size + 1.5} />
-      {ringOf(parts).map(({ of: tone, start, share }) => (
+      {ringOf(parts).map(({ value: tone, start, share }) => (
         <circle
           key={tone}
           class={`part ${tone}`}

@@ -45,7 +45,7 @@ export function AccountPage({ name, part }: { name: string; part: string }) {
     <Page
       title={name}
       note={<Link href={paths.operator.accounts}>All accounts</Link>}
-      actions={account.data && <AccountState of={account.data} />}
+      actions={account.data && <AccountState account={account.data} />}
     >
       <Tabs
         label={`Parts of ${name}`}
@@ -55,7 +55,7 @@ export function AccountPage({ name, part }: { name: string; part: string }) {
         }))}
         current={paths.operator.account(name, part)}
       />
-      <Loaded of={account} what="the account">
+      <Loaded reading={account} name="the account">
         {(accountRecord) => (
           <ScopeContext.Provider value={operatorScope(name)}>
             <IsPart.Provider value>

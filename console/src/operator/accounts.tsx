@@ -20,7 +20,7 @@ export function AccountsPage() {
   const list = useFilteredList('admin_list_accounts', {
     ...{ key: 'name', sorts, sort: 'name', states: accountFilters },
   });
-  const { pages, table, selection, chosen } = list;
+  const { pages, table, selection, selected } = list;
   const { dialog, open, openLinked } = useDialog({
     create: (close) => (
       <NewAccountDialog
@@ -40,7 +40,7 @@ export function AccountsPage() {
   return (
     <Page note="The customers of the network and their contracts." actions={create}>
       <FilteredList
-        what="the accounts"
+        name="the accounts"
         empty={
           <Empty title="No accounts yet">
             An account is a customer: a contract, its users, and the servers they can use. Create
@@ -48,7 +48,7 @@ export function AccountsPage() {
           </Empty>
         }
         placeholder="Name or plan"
-        bar={<ManyAccountsBar {...{ chosen, selection, open }} />}
+        bar={<ManyAccountsBar {...{ selected, selection, open }} />}
         {...{ list }}
       >
         <Table
@@ -58,7 +58,7 @@ export function AccountsPage() {
           one="account"
           many="accounts"
           keyOf={({ name }) => name}
-          buttons={<ExportMenu name="accounts" of={pages} {...{ header, cells }} />}
+          buttons={<ExportMenu name="accounts" pages={pages} {...{ header, cells }} />}
         />
       </FilteredList>
       {dialog}
@@ -88,9 +88,9 @@ const columns: Column<Account>[] = [
     sort: 'plan',
     grows: true,
     rank: 2,
-    cell: ({ plan }) => <CutText of={plan} />,
+    cell: ({ plan }) => <CutText text={plan} />,
   },
-  { heading: 'State', cell: (account) => <AccountState of={account} /> },
+  { heading: 'State', cell: (account) => <AccountState account={account} /> },
   {
     heading: 'This period',
     sort: 'usage',
@@ -113,8 +113,8 @@ const columns: Column<Account>[] = [
   },
 ];
 
-export function AccountState({ of }: { of: Parameters<typeof accountStates>[0] }) {
-  const states = accountStates(of, now.value);
+export function AccountState({ account }: { account: Parameters<typeof accountStates>[0] }) {
+  const states = accountStates(account, now.value);
   if (states.length === 0) return <Badge tone="good">active</Badge>;
   return (
     <span class="badges">

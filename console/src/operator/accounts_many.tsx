@@ -4,16 +4,16 @@ import { change } from '../api/reading.ts';
 import { count, dateTime } from '../format.ts';
 import { ExactExpiryField, expiryOf } from '../forms/expiry_field.tsx';
 import { FormDialog } from '../forms/form_dialog.tsx';
-import type { Chosen, ChosenInBar, ChosenInDialog } from '../forms/list.ts';
+import type { Selected, SelectedInBar, SelectedInDialog } from '../forms/list.ts';
 import { inParts } from '../forms/parts.ts';
 import { undoBy } from '../forms/undo.ts';
-import { Button, ChosenBar, notify } from '../ui/ui.ts';
+import { Button, notify, SelectionBar } from '../ui/ui.ts';
 import type { Account } from './states.ts';
 
 /** The bar for selected accounts. */
-export function ManyAccountsBar({ open, ...many }: ChosenInBar<Account>) {
+export function ManyAccountsBar({ open, ...many }: SelectedInBar<Account>) {
   return (
-    <ChosenBar selection={many.selection}>
+    <SelectionBar selection={many.selection}>
       <Button onClick={() => open((close) => <ExtendContracts {...many} onClose={close} />)}>
         Change expiry …
       </Button>
@@ -28,7 +28,7 @@ export function ManyAccountsBar({ open, ...many }: ChosenInBar<Account>) {
           {suspended ? 'Suspend …' : 'Lift suspension …'}
         </Button>
       ))}
-    </ChosenBar>
+    </SelectionBar>
   );
 }
 
@@ -41,12 +41,12 @@ const send = (all: Array<Terms & { account: string }>) =>
 
 /** Changes the accounts that differ. */
 async function changeMany(
-  { chosen, selection }: Chosen<Account>,
+  { selected, selection }: Selected<Account>,
   to: Terms,
   before: (account: Account) => Terms,
-  done: (what: string) => string,
+  done: (countText: string) => string,
 ) {
-  const changed = chosen.filter((account) =>
+  const changed = selected.filter((account) =>
     Object.entries(to).some(([name, value]) => account[name as keyof Terms] !== value),
   );
   if (changed.length > 0) {
@@ -68,9 +68,9 @@ function SuspendMany({
   suspended,
   onClose,
   ...many
-}: ChosenInDialog<Account> & { suspended: boolean }) {
-  const what = countOf(many.chosen);
-  const verb = suspended ? `Suspend ${what}` : `Lift the suspension of ${what}`;
+}: SelectedInDialog<Account> & { suspended: boolean }) {
+  const countText = countOf(many.selected);
+  const verb = suspended ? `Suspend ${countText}` : `Lift the suspension of ${countText}`;
   return (
     <FormDialog
       title={`${verb}?`}
@@ -95,13 +95,13 @@ function SuspendMany({
   );
 }
 
-function ExtendContracts({ onClose, ...many }: ChosenInDialog<Account>) {
-  const what = countOf(many.chosen);
-  const latest = Math.max(...many.chosen.map(({ expiry }) => expiry));
+function ExtendContracts({ onClose, ...many }: SelectedInDialog<Account>) {
+  const countText = countOf(many.selected);
+  const latest = Math.max(...many.selected.map(({ expiry }) => expiry));
   return (
     <FormDialog
-      title={`Change when the contracts of ${what} end`}
-      verb={`Change ${what}`}
+      title={`Change when the contracts of ${countText} end`}
+      verb={`Change ${countText}`}
       kind="primary"
       onClose={onClose}
       onSubmit={(fields) => {

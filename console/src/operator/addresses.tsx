@@ -42,7 +42,7 @@ export function AddressesPage() {
         )}
       </Card>
       {isNetwork(ip) && <Found ip={ip} />}
-      {isAddress(ip) && <ConnectedCard key={ip} of={{ address: ip }} />}
+      {isAddress(ip) && <ConnectedCard key={ip} target={{ address: ip }} />}
     </Page>
   );
 }
@@ -50,7 +50,7 @@ export function AddressesPage() {
 function Found({ ip }: { ip: string }) {
   const holders = useRead('admin_find_address', { query: { ip, limit: maxRows } });
   return (
-    <Loaded of={holders} what="who lists it">
+    <Loaded reading={holders} name="who lists it">
       {({ network, authlist, overrides, exits, more }) => (
         <>
           <List title="On authlists" hasMore={more.includes('authlist')}>
@@ -164,7 +164,7 @@ const overrideColumns: Column<Uses['overrides'][number]>[] = [
     cell: (entry) => <Link href={rowIn('dns', entry)}>{entry.account}</Link>,
   },
   ipColumn,
-  { heading: 'Hostname', cut: true, cell: ({ hostname }) => <CutText of={hostname} /> },
+  { heading: 'Hostname', cut: true, cell: ({ hostname }) => <CutText text={hostname} /> },
   {
     heading: 'On server',
     cell: ({ server }) => <Link href={paths.operator.server(server)}>{server}</Link>,

@@ -15,7 +15,7 @@ export function ContractPart({ account }: { account: Account }) {
   // A link to the dialog that is not the one of today's state opens nothing.
   const suspension = suspended ? 'resume' : 'suspend';
   const { dialog, openLinked } = useDialog({
-    change: (close) => <ChangeContractDialog of={account} onClose={close} />,
+    change: (close) => <ChangeContractDialog account={account} onClose={close} />,
     [suspension]: (close) => <SuspendDialog account={account} onClose={close} />,
   });
   return (
@@ -46,7 +46,7 @@ export function ContractPart({ account }: { account: Account }) {
         {Object.entries(factsOf(account)).map(([group, facts]) => (
           <section key={group} class="stack-tight">
             <h3>{group}</h3>
-            <DescriptionList of={facts} />
+            <DescriptionList facts={facts} />
           </section>
         ))}
       </div>

@@ -11,12 +11,12 @@ export function ControlPlanePage() {
   const status = useRead('admin_get_status', {});
   return (
     <Page note="The server that holds the records of the network and serves this console.">
-      <Loaded of={status} what="its state">
+      <Loaded reading={status} name="its state">
         {(facts) => (
           <>
-            <Facts of={facts} />
+            <Facts status={facts} />
             <Maintenance isOn={facts.maintenance} />
-            <GeoIpDatabases of={facts.geoip} />
+            <GeoIpDatabases databases={facts.geoip} />
           </>
         )}
       </Loaded>
@@ -26,7 +26,7 @@ export function ControlPlanePage() {
 
 const engines = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
 
-function Facts({ of: { version, database } }: { of: Status }) {
+function Facts({ status: { version, database } }: { status: Status }) {
   return (
     <Card>
       <dl class="stats">
@@ -70,12 +70,12 @@ function Maintenance({ isOn }: { isOn: boolean }) {
   );
 }
 
-function GeoIpDatabases({ of }: { of: Status['geoip'] }) {
+function GeoIpDatabases({ databases }: { databases: Status['geoip'] }) {
   return (
     <Card title="Geo-IP databases">
-      {of.length > 0 ? (
+      {databases.length > 0 ? (
         <ul class="bare-list">
-          {of.map(({ provider, type, built_at, file, fault }) => (
+          {databases.map(({ provider, type, built_at, file, fault }) => (
             <li key={provider} class="row wrap-anywhere">
               <strong>{provider}</strong>
               <Badge tone={fault === null ? 'good' : 'bad'}>

@@ -42,7 +42,7 @@ export function ExitUsesPage() {
   return (
     <Page note="Ask the nodes that keep a connection log (EXITWARD_AGENT_CONNECTION_LOG). Each question is in the audit log with its reason; answers are stored nowhere.">
       <Card>
-        <Loaded of={status} what="what you may do">
+        <Loaded reading={status} name="what you may do">
           {({ may_find_connections, now }) =>
             may_find_connections ? (
               <Question now={now} />
@@ -146,12 +146,12 @@ function Question({ now }: { now: number }) {
           <p class="note">Nodes get 15 seconds to answer.</p>
         </Form>
       </div>
-      <div role="status">{answer && <Shown of={answer} />}</div>
+      <div role="status">{answer && <Shown answer={answer} />}</div>
     </>
   );
 }
 
-function Shown({ of: { server, uses, more, missing } }: { of: Answer }) {
+function Shown({ answer: { server, uses, more, missing } }: { answer: Answer }) {
   const [columns, setColumns] = useState('');
   const rows = uses.map((use, at) => ({ ...use, at }));
   const readToSave = async () => ({
@@ -168,7 +168,7 @@ function Shown({ of: { server, uses, more, missing } }: { of: Answer }) {
         </p>
         {uses.length > 0 && (
           <span class="actions row-end">
-            <ExportMenu<Use> name="exit-uses" of={{ readToSave }} {...{ header, cells }} />
+            <ExportMenu<Use> name="exit-uses" pages={{ readToSave }} {...{ header, cells }} />
           </span>
         )}
       </div>
@@ -249,16 +249,16 @@ const useColumns: Column<Use & { at: number }>[] = [
     rank: 5,
     fills: ({ destination }) => destination !== undefined,
     cell: ({ destination = '', dialled }) => (
-      <CutText of={dialled ? `${destination} (${dialled})` : destination} />
+      <CutText text={dialled ? `${destination} (${dialled})` : destination} />
     ),
   },
   {
     heading: 'Service',
     cut: true,
     rank: 6,
-    cell: ({ service }) => <CutText of={serviceName(service)} />,
+    cell: ({ service }) => <CutText text={serviceName(service)} />,
   },
-  { heading: 'Node', cut: true, rank: 7, cell: ({ node }) => <CutText of={node} /> },
+  { heading: 'Node', cut: true, rank: 7, cell: ({ node }) => <CutText text={node} /> },
 ];
 
 const header = [

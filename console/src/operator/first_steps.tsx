@@ -73,7 +73,7 @@ export function FirstSteps({ status }: FirstStepsProps) {
           : 'All done: the network carries traffic.'
       }
     >
-      <Unread of={first} what="the first account" />
+      <Unread reading={first} name="the first account" />
       <Steps>
         {steps.map(({ title, isDone, note, verb, to }) => (
           <Step key={title} title={title} isDone={isDone} note={!isDone && note}>

@@ -44,7 +44,7 @@ export function GeofeedPage() {
         </Button>
       }
     >
-      <Loaded of={status} what="how the feed is published">
+      <Loaded reading={status} name="how the feed is published">
         {(feedStatus) => <Feed status={feedStatus} />}
       </Loaded>
       <Seen hasProviders={(status.data?.geoip.length ?? 0) > 0} />
@@ -71,7 +71,7 @@ function Feed({ status: { geofeed } }: { status: Status }) {
       ) : (
         <>
           <p>Give providers this address:</p>
-          <Copy text={geofeed} what="the address of the geofeed" />
+          <Copy text={geofeed} name="the address of the geofeed" />
         </>
       )}
     </Card>
@@ -80,8 +80,8 @@ function Feed({ status: { geofeed } }: { status: Status }) {
 
 function Seen({ hasProviders }: { hasProviders: boolean }) {
   const statusField = useAddressField('status', 'crit');
-  const chosen = (statusField.value in states ? statusField.value : 'crit') as State;
-  const query = chosen === '' ? {} : { status: chosen };
+  const status = (statusField.value in states ? statusField.value : 'crit') as State;
+  const query = status === '' ? {} : { status };
   const pages = usePages('admin_list_geo_statuses', { query });
   const check = async () => {
     try {
@@ -97,14 +97,14 @@ function Seen({ hasProviders }: { hasProviders: boolean }) {
       actions={hasProviders && <Button onClick={check}>Look up now</Button>}
     >
       <div class="filters">
-        <SelectField label="Seen" {...statusField} value={chosen} options={optionsIn(states)} />
+        <SelectField label="Seen" {...statusField} value={status} options={optionsIn(states)} />
       </div>
-      <Loaded of={pages.rows} what="where providers see the exit IPs">
+      <Loaded reading={pages.rows} name="where providers see the exit IPs">
         {(rows) =>
           rows.length === 0 ? (
             <Empty title="No exit IP matches.">
               {hasProviders
-                ? chosen === ''
+                ? status === ''
                   ? 'Look the exit IPs up now to see them here.'
                   : 'Select another state to see the other exit IPs.'
                 : 'Set EXITWARD_GEOIP to the databases of geo-IP providers: exit IPs are looked up there.'}

@@ -21,14 +21,14 @@ export function HeldUsage({ server }: { server?: string }) {
   return (
     <>
       {held?.length === 0 ? (
-        <Unread of={all} what="held usage" />
+        <Unread reading={all} name="held usage" />
       ) : (
         (held || all.error) && (
           <Card
             title="Held usage"
             note="A node reported more than its machine can have carried since its last report. It isn’t billed until you accept it."
           >
-            <Loaded of={{ ...all, data: held }} what="held usage">
+            <Loaded reading={{ ...all, data: held }} name="held usage">
               {(rows) => (
                 <Table
                   caption="Held usage"
@@ -84,21 +84,26 @@ function accountsOf({ accounts, account_count }: Held): string {
 
 function judging(batch: Held, open: OpenDialog): RowAction[] {
   const { id, node } = batch;
-  const what = `${bytes(batch.bytes)} of ${node}`;
+  const batchText = `${bytes(batch.bytes)} of ${node}`;
   const accept = async () => {
     await change('admin_accept_held_usage', { path: { id } });
-    return `${what} billed.`;
+    return `${batchText} billed.`;
   };
   const discard = async () => {
     await change('admin_remove_held_usage', { path: { id } });
-    return `${what} discarded.`;
+    return `${batchText} discarded.`;
   };
   return [
     {
-      ...{ text: 'Accept …', label: `Accept ${what}`, isWritten: true },
+      ...{ text: 'Accept …', label: `Accept ${batchText}`, isWritten: true },
       onSelect: () =>
         open((close) => (
-          <FormDialog title={`Accept ${what}?`} verb="Bill it" onSubmit={accept} onClose={close}>
+          <FormDialog
+            title={`Accept ${batchText}?`}
+            verb="Bill it"
+            onSubmit={accept}
+            onClose={close}
+          >
             <p>
               <strong>It counts for {accountsOf(batch)}</strong>, in the hours that it names. Limits
               apply at once: an account that goes over its limit is refused.
@@ -107,11 +112,11 @@ function judging(batch: Held, open: OpenDialog): RowAction[] {
         )),
     },
     {
-      ...{ text: 'Discard …', label: `Discard ${what}`, isWritten: true },
+      ...{ text: 'Discard …', label: `Discard ${batchText}`, isWritten: true },
       onSelect: () =>
         open((close) => (
           <FormDialog
-            title={`Discard ${what}?`}
+            title={`Discard ${batchText}?`}
             verb="Discard it"
             onSubmit={discard}
             onClose={close}

@@ -43,13 +43,13 @@ interface HistoryCardProps {
 export function HistoryCard({ server, node, isOnline }: HistoryCardProps) {
   const isOfAll = server === undefined && node === undefined;
   const [box, pixels] = usePixels<HTMLDivElement>();
-  const chosen = useSpan({
+  const selected = useSpan({
     names: isOfAll ? namesOfAll : namesOfOne,
     standard: 'day',
     grain: stepSeconds,
   });
-  const { span, before } = chosen;
-  const of = {
+  const { span, before } = selected;
+  const selectors = {
     ...(server !== undefined && { server }),
     ...(node !== undefined && { node }),
   };
@@ -59,14 +59,14 @@ export function HistoryCard({ server, node, isOnline }: HistoryCardProps) {
   const read = (part: Span | undefined) =>
     useRead(
       'admin_get_history',
-      { query: { ...(part ?? { from: to - stepSeconds, to }), ...of, step } },
+      { query: { ...(part ?? { from: to - stepSeconds, to }), ...selectors, step } },
       { enabled: part !== undefined && pixels > 0 },
     );
   const history = read(span);
   const earlier = read(before);
   const late = useRead(
     'admin_get_history',
-    { query: { from: to - lateSeconds, to, ...of } },
+    { query: { from: to - lateSeconds, to, ...selectors } },
     { enabled: isOnline },
   );
   const subject = server ?? (node === undefined ? 'network' : `node-${node}`);
@@ -82,11 +82,13 @@ export function HistoryCard({ server, node, isOnline }: HistoryCardProps) {
     <Card
       title="Over time"
       note="Times are UTC."
-      actions={<ExportCsvButton of={`${subject} over time`} disabled={!charts} onClick={save} />}
+      actions={
+        <ExportCsvButton records={`${subject} over time`} disabled={!charts} onClick={save} />
+      }
     >
-      <SpanFilters of={chosen} />
+      <SpanFilters selected={selected} />
       <div ref={box} class="stack">
-        <Loaded of={history} what="the history">
+        <Loaded reading={history} name="the history">
           {(data) =>
             data.points.length === 0 ? (
               <Empty title="No measurements in this time range.">
@@ -95,8 +97,8 @@ export function HistoryCard({ server, node, isOnline }: HistoryCardProps) {
             ) : (
               <>
                 <Unread
-                  of={together([...(isOnline ? [late] : []), ...(before ? [earlier] : [])])}
-                  what="figures to compare with"
+                  reading={together([...(isOnline ? [late] : []), ...(before ? [earlier] : [])])}
+                  name="figures to compare with"
                 />
                 <Figures
                   isOfAll={isOfAll}
@@ -136,8 +138,8 @@ const rejectedOf = ({ points }: History) => sum(rejectionsIn(points).map(({ coun
 
 function Figures({ isOfAll, history, before, late }: FiguresProps) {
   const rejected = rejectionsIn(history.points);
-  const peakOf = (of: 'up_peak' | 'down_peak') =>
-    bitRate(8 * Math.max(0, ...history.points.map((point) => point[of] ?? 0)));
+  const peakOf = (field: 'up_peak' | 'down_peak') =>
+    bitRate(8 * Math.max(0, ...history.points.map((point) => point[field] ?? 0)));
   const measured = sum((late?.points ?? []).map(({ measured_seconds }) => measured_seconds));
   return (
     <dl class="stats">
@@ -183,21 +185,21 @@ function chartsOf(history: History, before: History | undefined) {
   const previous = before ? filled(before) : [];
   const starts = points.map(({ at }) => at);
   type Value = (point: Filled) => number | null;
-  const line = (name: string, color: string, of: Value, low?: Value, high?: Value): Series[] => [
+  const line = (name: string, color: string, read: Value, low?: Value, high?: Value): Series[] => [
     {
-      ...{ name, color, mark: 'line', values: points.map(of) },
+      ...{ name, color, mark: 'line', values: points.map(read) },
       ...(low && high && { low: points.map(low), high: points.map(high) }),
     },
-    ...previousLine(name, color, of),
+    ...previousLine(name, color, read),
   ];
-  const previousLine = (name: string, color: string, of: Value): Series[] =>
+  const previousLine = (name: string, color: string, read: Value): Series[] =>
     before
       ? [
           {
             ...{ name: `${name}, previous period`, color, mark: 'line', isDashed: true },
             values: points.map((_, at) => {
               const point = previous[at];
-              return point ? of(point) : null;
+              return point ? read(point) : null;
             }),
           },
         ]
@@ -206,11 +208,11 @@ function chartsOf(history: History, before: History | undefined) {
   const named = reasons.slice(0, maxReasons);
   const others = reasons.slice(maxReasons);
   const countOf =
-    (of: readonly string[]): Value =>
+    (reasons: readonly string[]): Value =>
     ({ rejected }) =>
-      rejected && sum(of.map((reason) => rejected[reason] ?? 0));
-  const bar = (name: string, color: number, of: readonly string[]): Series => ({
-    ...{ name, color: `--series-${color}`, mark: 'bar', values: points.map(countOf(of)) },
+      rejected && sum(reasons.map((reason) => rejected[reason] ?? 0));
+  const bar = (name: string, color: number, reasons: readonly string[]): Series => ({
+    ...{ name, color: `--series-${color}`, mark: 'bar', values: points.map(countOf(reasons)) },
   });
   const chart = (title: string, unit: Unit, empty: string, ...series: Series[][]) => ({
     ...{ title, starts, unit, empty, seconds: history.step },

@@ -18,16 +18,16 @@ const worstFirst = ['bad', 'warn', 'neutral', 'good'] as const;
 
 function pointOf(place: Place, isSelected: boolean): MapPoint {
   const { city, servers, states, server, ...at } = place;
-  const of = worstFirst.filter((tone) => states[tone] > 0);
-  const legendEntry = legend.find(({ tone }) => tone === of[0]);
+  const tones = worstFirst.filter((tone) => states[tone] > 0);
+  const legendEntry = legend.find(({ tone }) => tone === tones[0]);
   return {
     id: placeText(place),
     name: server ?? city,
     text: `${server === null ? country(at.country) : cityName({ city, country: at.country })}, ${server === null ? count(servers, 'server') : legendEntry?.text}`,
     longitude: at.longitude,
     latitude: at.latitude,
-    tone: of[0] ?? 'neutral',
-    counts: new Map<MarkTone, number>(of.map((tone) => [tone, states[tone]])),
+    tone: tones[0] ?? 'neutral',
+    counts: new Map<MarkTone, number>(tones.map((tone) => [tone, states[tone]])),
     // Ten servers look larger than one, but not ten times.
     size: Math.min(7.5, 5 + Math.sqrt(servers) * 0.5),
     selected: isSelected,
@@ -36,29 +36,29 @@ function pointOf(place: Place, isSelected: boolean): MapPoint {
 
 interface NetworkMapProps {
   /** The selected places, as in the address. */
-  chosen?: string;
-  onChoose: (places: string) => void;
+  selected?: string;
+  onSelect: (places: string) => void;
 }
 
-export function NetworkMap({ chosen = '', onChoose }: NetworkMapProps) {
+export function NetworkMap({ selected = '', onSelect }: NetworkMapProps) {
   const places = useRead('admin_list_server_places', {});
-  const isChosen = new Set(chosen.split(';'));
-  const choose = (ids: readonly string[]) => {
+  const isSelected = new Set(selected.split(';'));
+  const select = (ids: readonly string[]) => {
     const texts = placesText(ids);
-    onChoose(texts === chosen ? '' : texts);
+    onSelect(texts === selected ? '' : texts);
   };
   return (
     <Card
       title="The network"
       note="Every server, colored by its nodes and exit IPs, whichever is worse. Select a mark to see its servers."
     >
-      <Loaded of={places} what="the places of the servers">
+      <Loaded reading={places} name="the places of the servers">
         {(all) => (
           <WorldMap
             label="Servers of the network on a map of the world"
-            points={all.map((place) => pointOf(place, isChosen.has(placeText(place))))}
+            points={all.map((place) => pointOf(place, isSelected.has(placeText(place))))}
             legend={legend}
-            onSelect={choose}
+            onSelect={select}
           />
         )}
       </Loaded>

@@ -46,8 +46,8 @@ export function NetworkOverTime() {
   const [box, pixels] = usePixels<HTMLDivElement>();
   const splitField = useAddressField('split', 'direction');
   const split: Split = isOneOf(splits, splitField.value) ? splitField.value : 'direction';
-  const chosen = useSpan({ names, standard: 'month', grain: daySeconds });
-  const { span, before } = chosen;
+  const selected = useSpan({ names, standard: 'month', grain: daySeconds });
+  const { span, before } = selected;
   const isShort = span !== undefined && span.to - span.from <= 2 * daySeconds;
   const seconds = bucketFor(span ?? { from: 0, to: 30 * daySeconds }, pixels || 1000, {
     narrowest: isShort ? hourSeconds : daySeconds,
@@ -77,13 +77,13 @@ export function NetworkOverTime() {
     <Card
       title="Over time"
       note="The whole network. Times are UTC."
-      actions={<ExportCsvButton of="over time" disabled={!shown.data} onClick={save} />}
+      actions={<ExportCsvButton records="over time" disabled={!shown.data} onClick={save} />}
     >
-      <SpanFilters of={chosen}>
+      <SpanFilters selected={selected}>
         <SelectField label="Split by" {...splitField} value={split} options={optionsIn(splits)} />
       </SpanFilters>
       <div ref={box} class="stack">
-        <Loaded of={shown} what="usage over time">
+        <Loaded reading={shown} name="usage over time">
           {() => (
             <>
               <dl class="stats">

@@ -40,7 +40,7 @@ export function NodePage({ id }: { id: number }) {
         ))
       }
     >
-      <Loaded of={nodes} what="the node">
+      <Loaded reading={nodes} name="the node">
         {() => (node ? <Known node={node} /> : <Unknown />)}
       </Loaded>
       {dialog}
@@ -95,7 +95,7 @@ function Known({ node }: { node: Node }) {
           <Stat name="Problems">{faults.length}</Stat>
         </dl>
         <DescriptionList
-          of={[
+          facts={[
             ['Serves', <Link href={paths.operator.server(server)}>{server}</Link>],
             [
               'Version',
@@ -131,7 +131,7 @@ function Known({ node }: { node: Node }) {
           />
         )}
       </Card>
-      <ConnectedCard of={{ node: node.id }} />
+      <ConnectedCard target={{ node: node.id }} />
       <HistoryCard node={node.id} isOnline={node.live} />
     </>
   );

@@ -24,7 +24,7 @@ export function NodesPage() {
   const list = useFilteredList('admin_list_nodes', {
     ...{ key: 'id', sorts, sort: 'state', states: nodeFilters, canEnd: false },
   });
-  const { pages, table, selection, chosen } = list;
+  const { pages, table, selection, selected } = list;
   const { dialog, open, openLinked } = useDialog({
     invite: (close, server) => <InviteNodeDialog server={server} onClose={close} />,
   });
@@ -36,20 +36,20 @@ export function NodesPage() {
   return (
     <Page title="Nodes" note="Machines that carry the servers’ traffic." actions={invite}>
       <FilteredList
-        what="the nodes"
+        name="the nodes"
         empty={
           <Empty title="No nodes yet">
             Servers need a node to carry traffic. Invite one, then start its agent.
           </Empty>
         }
         placeholder="Node or server"
-        bar={<ManyNodesBar {...{ chosen, selection, open }} />}
+        bar={<ManyNodesBar {...{ selected, selection, open }} />}
         {...{ list }}
       >
         <NodesTable
           {...table}
           open={open}
-          buttons={<ExportMenu name="nodes" of={pages} {...{ header, cells }} />}
+          buttons={<ExportMenu name="nodes" pages={pages} {...{ header, cells }} />}
         />
       </FilteredList>
       <HeldUsage />
@@ -80,7 +80,7 @@ function Invites() {
       title="Open invitations"
       note="Codes that haven’t been used yet. The codes themselves aren’t stored."
     >
-      <Loaded of={invites} what="the invitations">
+      <Loaded reading={invites} name="the invitations">
         {(all) =>
           all.length === 0 ? (
             <p class="note">There is none.</p>

@@ -3,16 +3,16 @@ import { change } from '../api/reading.ts';
 import { named } from '../attention/items.ts';
 import { count } from '../format.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
-import type { ChosenInBar, ChosenInDialog } from '../forms/list.ts';
+import type { SelectedInBar, SelectedInDialog } from '../forms/list.ts';
 import { inParts } from '../forms/parts.ts';
 import { undoBy } from '../forms/undo.ts';
-import { Button, ChosenBar, notify } from '../ui/ui.ts';
+import { Button, notify, SelectionBar } from '../ui/ui.ts';
 import type { Node } from './states.ts';
 
 /** The bar for selected nodes. */
-export function ManyNodesBar({ open, ...many }: ChosenInBar<Node>) {
+export function ManyNodesBar({ open, ...many }: SelectedInBar<Node>) {
   return (
-    <ChosenBar selection={many.selection}>
+    <SelectionBar selection={many.selection}>
       {[true, false].map((drained) => (
         <Button
           key={String(drained)}
@@ -22,7 +22,7 @@ export function ManyNodesBar({ open, ...many }: ChosenInBar<Node>) {
           {drained ? 'Drain …' : 'Undrain …'}
         </Button>
       ))}
-    </ChosenBar>
+    </SelectionBar>
   );
 }
 
@@ -30,28 +30,28 @@ const setDrained = (ids: number[], drained: boolean) =>
   inParts(ids, (nodes) => change('admin_drain_nodes', { body: { nodes, drained } }));
 
 function DrainMany({
-  chosen,
+  selected,
   selection,
   drained,
   onClose,
-}: ChosenInDialog<Node> & { drained: boolean }) {
-  const what = count(chosen.length, 'node');
-  const verb = `${drained ? 'Drain' : 'Undrain'} ${what}`;
+}: SelectedInDialog<Node> & { drained: boolean }) {
+  const countText = count(selected.length, 'node');
+  const verb = `${drained ? 'Drain' : 'Undrain'} ${countText}`;
   const submit = async () => {
-    const changed = chosen.filter(({ drained_at }) => (drained_at !== null) !== drained);
+    const changed = selected.filter(({ drained_at }) => (drained_at !== null) !== drained);
     const ids = changed.map(({ id }) => id);
     if (ids.length > 0) await setDrained(ids, drained);
     selection.setAll(false);
     if (ids.length === 0) return notify('Nothing to change.');
-    const which = count(ids.length, 'node');
+    const changedText = count(ids.length, 'node');
     const back = async () => {
       await setDrained(ids, !drained);
-      return `${which}: as before.`;
+      return `${changedText}: as before.`;
     };
     const about = ids.map((id) => `nodes/${id}`);
-    notify(`${which} ${drained ? 'drained' : 'no longer drained'}.`, undoBy(back, { about }));
+    notify(`${changedText} ${drained ? 'drained' : 'no longer drained'}.`, undoBy(back, { about }));
   };
-  const servers = [...new Set(chosen.map(({ server }) => server))];
+  const servers = [...new Set(selected.map(({ server }) => server))];
   return (
     <FormDialog
       title={`${verb}?`}

@@ -86,7 +86,7 @@ const columns: Column<Node>[] = [
   {
     heading: 'Problems',
     grows: true,
-    cell: ({ faults }) => <Problems of={faults} />,
+    cell: ({ faults }) => <Problems faults={faults} />,
   },
   {
     heading: 'Throughput',
@@ -108,7 +108,7 @@ const columns: Column<Node>[] = [
     heading: 'Lag',
     rank: 3,
     cut: true,
-    cell: ({ lag }) => (lag === 0 ? <Nothing text="none" /> : <CutText of={lagText(lag)} />),
+    cell: ({ lag }) => (lag === 0 ? <Nothing text="none" /> : <CutText text={lagText(lag)} />),
   },
   {
     heading: 'Seen',
@@ -144,12 +144,12 @@ const columns: Column<Node>[] = [
 ];
 
 /** The first problem; the tooltip has them all. */
-function Problems({ of }: { of: Node['faults'] }) {
-  const [first] = of;
+function Problems({ faults }: { faults: Node['faults'] }) {
+  const [first] = faults;
   if (!first) return <Nothing text="none" />;
-  const others = of.length > 1 ? `${of.length - 1} more: ` : '';
+  const others = faults.length > 1 ? `${faults.length - 1} more: ` : '';
   return (
-    <span class="whole" title={of.map(({ message }) => message).join('\n')}>
+    <span class="whole" title={faults.map(({ message }) => message).join('\n')}>
       {others}
       {first.message}
     </span>
@@ -170,7 +170,7 @@ interface OthersProps {
 function Others({ node, children }: OthersProps) {
   const nodes = useRead('admin_list_nodes', {});
   return (
-    <Loaded of={nodes} what="the other nodes of the server">
+    <Loaded reading={nodes} name="the other nodes of the server">
       {(all) => children(othersOfServer(node, all))}
     </Loaded>
   );

@@ -68,7 +68,7 @@ export function OverviewPage() {
   };
   return (
     <Page>
-      <Loaded of={all} what="the state of the network">
+      <Loaded reading={all} name="the state of the network">
         {(network) => (
           <>
             <Figures network={network} />
@@ -82,7 +82,7 @@ export function OverviewPage() {
             {network.nodes.length > 0 && <HistoryCard isOnline={network.status.nodes.live > 0} />}
             {network.status.servers > 0 && (
               <NetworkMap
-                onChoose={(places) => navigate(addressOf(paths.operator.servers, { places }))}
+                onSelect={(places) => navigate(addressOf(paths.operator.servers, { places }))}
               />
             )}
           </>
@@ -133,16 +133,16 @@ function Figures({ network: { status, nodes: all } }: { network: Network }) {
     <Card>
       <dl class="stats">
         <Stat name="Accounts">
-          <Figure of={accounts} path={paths.operator.accounts} />
+          <Figure value={accounts} path={paths.operator.accounts} />
         </Stat>
         <Stat name="Servers">
-          <Figure of={servers} path={paths.operator.servers} />
+          <Figure value={servers} path={paths.operator.servers} />
         </Stat>
         <Stat
           name="Nodes"
           note={nodes.all === 0 ? 'none yet' : lost === 0 ? 'all online' : `${lost} offline`}
         >
-          <Figure of={nodes.all} path={paths.operator.nodes} />
+          <Figure value={nodes.all} path={paths.operator.nodes} />
         </Stat>
         <Stat name="Open connections" note="last reported">
           {open.toLocaleString('en')}
@@ -151,10 +151,16 @@ function Figures({ network: { status, nodes: all } }: { network: Network }) {
           name="Lagging nodes"
           note={maxLag > 0 ? lagText(maxLag) : nodes.all > 0 && 'all are up to date'}
         >
-          <Figure of={nodes.lagging} path={addressOf(paths.operator.nodes, { state: 'lagging' })} />
+          <Figure
+            value={nodes.lagging}
+            path={addressOf(paths.operator.nodes, { state: 'lagging' })}
+          />
         </Stat>
         <Stat name="Problems" note="reported by online nodes">
-          <Figure of={faults.length} path={addressOf(paths.operator.nodes, { state: 'faulty' })} />
+          <Figure
+            value={faults.length}
+            path={addressOf(paths.operator.nodes, { state: 'faulty' })}
+          />
         </Stat>
       </dl>
     </Card>

@@ -114,7 +114,7 @@ function useNetwork(searched: string, go: Go) {
         note: plan,
         words: plan,
         icon: 'accounts',
-        choose: go(operator.account(name)),
+        onSelect: go(operator.account(name)),
       }),
     ),
     ...((text !== '' && servers.data) || []).map(
@@ -126,7 +126,7 @@ function useNetwork(searched: string, go: Go) {
         icon: 'servers',
         // The server may have matched its title or an exit IP.
         words: `${hostname} ${city} ${country} ${text}`,
-        choose: go(operator.server(name)),
+        onSelect: go(operator.server(name)),
       }),
     ),
     ...(nodes.data ?? []).map(
@@ -137,7 +137,7 @@ function useNetwork(searched: string, go: Go) {
         note: `of ${server}`,
         icon: 'nodes',
         words: server,
-        choose: go(operator.server(server)),
+        onSelect: go(operator.server(server)),
       }),
     ),
   ];
@@ -146,8 +146,8 @@ function useNetwork(searched: string, go: Go) {
       const [verb, icon] = suspended
         ? ['Resume', 'resume' as const]
         : ['Suspend', 'pause' as const];
-      const choose = go(operator.account(name), { dialog: verb.toLowerCase() });
-      return action(`${verb} ${name}`, icon, choose, { isCommon: false });
+      const onSelect = go(operator.account(name), { dialog: verb.toLowerCase() });
+      return action(`${verb} ${name}`, icon, onSelect, { isCommon: false });
     }),
     ...((text !== '' && servers.data) || []).map(({ name, city }) =>
       action(`Test ${name}`, 'test', go(operator.test, { server: name }), {
@@ -174,13 +174,13 @@ function useClaims(searched: string, go: Go) {
       icon: 'authlist',
       // An address may be typed in another spelling than it is listed.
       words: ip,
-      choose: go(operator.account(account, 'authlist'), { search: listed }),
+      onSelect: go(operator.account(account, 'authlist'), { search: listed }),
     }),
   );
   if (hasAddress) {
     const note = lookup.data?.authlist.length === 0 ? `No account lists ${ip}` : undefined;
-    const choose = go(operator.addresses, { ip });
-    items.push(action(`Look up ${ip}`, 'authlist', choose, { note }));
+    const onSelect = go(operator.addresses, { ip });
+    items.push(action(`Look up ${ip}`, 'authlist', onSelect, { note }));
   }
   return { items, found: lookup, isReading: hasAddress && lookup.isFetching };
 }

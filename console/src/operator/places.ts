@@ -11,8 +11,8 @@ export const placeText = ({ latitude, longitude }: Pick<Place, 'latitude' | 'lon
 export const placesText = (texts: readonly string[]) => [...new Set(texts)].join(';');
 
 /** The name of a single place, or the number of places. */
-export function placesName(chosen: string, places: readonly Place[]): string {
-  const texts = chosen.split(';');
+export function placesName(selected: string, places: readonly Place[]): string {
+  const texts = selected.split(';');
   const place = places.find((candidate) => placeText(candidate) === texts[0]);
   if (texts.length === 1 && place) return cityName(place);
   return count(texts.length, 'place');

@@ -16,8 +16,13 @@ export function PortSchemesPage() {
   const schemes = useRead('admin_list_port_schemes', {});
   const { dialog, open, openLinked } = useDialog({
     add: (close) => <NewScheme onClose={close} />,
-    change: (close, of) => (
-      <OfRecord list={schemes.data} is={({ name }) => name === of} name={of} onClose={close}>
+    change: (close, schemeName) => (
+      <OfRecord
+        list={schemes.data}
+        is={({ name }) => name === schemeName}
+        name={schemeName}
+        onClose={close}
+      >
         {(scheme) => <ChangeScheme scheme={scheme} onClose={close} />}
       </OfRecord>
     ),
@@ -32,7 +37,7 @@ export function PortSchemesPage() {
       }
     >
       <Card>
-        <Loaded of={schemes} what="the port schemes">
+        <Loaded reading={schemes} name="the port schemes">
           {(all) => (
             <Table
               caption="Port schemes"

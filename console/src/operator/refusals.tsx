@@ -14,7 +14,7 @@ export function RefusalsPage() {
     <Page note="Connections that nodes refused lately, by the minute. Destinations aren’t stored.">
       <RefusalList
         useServers={useServerChoices}
-        more={
+        rareFields={
           <>
             {account !== '' && (
               <ScopeContext.Provider value={operatorScope(account)}>

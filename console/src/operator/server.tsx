@@ -36,15 +36,15 @@ export function ServerPage({ name }: { name: string }) {
         </>
       }
     >
-      <Loaded of={server} what="the server">
+      <Loaded reading={server} name="the server">
         {(serverRecord) => (
           <>
             <Facts server={serverRecord} nodes={serverNodes ?? []} />
             <Exits server={serverRecord} />
-            <Loaded of={{ ...nodes, data: serverNodes }} what="the nodes">
+            <Loaded reading={{ ...nodes, data: serverNodes }} name="the nodes">
               {(all) => <Nodes server={name} nodes={all} />}
             </Loaded>
-            <ConnectedCard of={{ server: name }} />
+            <ConnectedCard target={{ server: name }} />
             {serverNodes !== undefined && serverNodes.length > 0 && (
               <HistoryCard server={name} isOnline={serverRecord.nodes.live > 0} />
             )}
@@ -58,7 +58,7 @@ export function ServerPage({ name }: { name: string }) {
 
 function Facts({ server, nodes }: { server: Server; nodes: readonly Node[] }) {
   const { dialog, open, openLinked } = useDialog({
-    change: (close) => <ChangeServerDialog of={server} onClose={close} />,
+    change: (close) => <ChangeServerDialog server={server} onClose={close} />,
   });
   return (
     <Card
@@ -88,7 +88,7 @@ function Facts({ server, nodes }: { server: Server; nodes: readonly Node[] }) {
       }
     >
       <DescriptionList
-        of={[
+        facts={[
           ['City', cityName(server)],
           ['Position', `${server.latitude}, ${server.longitude}`],
           ['Services', servicesText(server.services)],

@@ -81,7 +81,7 @@ export function ServersPage() {
     <Page note="Locations of the network, with their nodes and exit IPs." actions={actions}>
       {map !== '' && (
         <div class="small-map">
-          <NetworkMap chosen={places} onChoose={setPlaces} />
+          <NetworkMap selected={places} onSelect={setPlaces} />
         </div>
       )}
       <Card>
@@ -113,21 +113,21 @@ function useServerFilters() {
 }
 
 function Servers({ open }: Pick<ReturnType<typeof useDialog>, 'open'>) {
-  const of = useServerFilters();
+  const state = useServerFilters();
   const { sorting, query: order } = useSorting(sorts, 'name');
-  const query = { ...order, ...of.query };
-  const { pages, table, selection, chosen } = useList('admin_list_servers', 'name', query);
+  const query = { ...order, ...state.query };
+  const { pages, table, selection, selected } = useList('admin_list_servers', 'name', query);
   return (
-    <Loaded of={pages.rows} what="the servers">
+    <Loaded reading={pages.rows} name="the servers">
       {() =>
-        pages.total === 0 && !of.isFiltered ? (
+        pages.total === 0 && !state.isFiltered ? (
           <Empty title="No servers yet">Add one, or import them from a file.</Empty>
         ) : (
           <>
             <Views />
             <div class="list-head">
-              <Filters of={of} />
-              <ManyServersBar {...{ chosen, selection, open }} />
+              <Filters state={state} />
+              <ManyServersBar {...{ selected, selection, open }} />
             </div>
             <Table
               {...table}
@@ -136,7 +136,7 @@ function Servers({ open }: Pick<ReturnType<typeof useDialog>, 'open'>) {
               one="server"
               many="servers"
               keyOf={({ name }) => name}
-              buttons={<ExportMenu name="servers" of={pages} {...{ header, cells }} />}
+              buttons={<ExportMenu name="servers" pages={pages} {...{ header, cells }} />}
             />
           </>
         )
@@ -145,8 +145,8 @@ function Servers({ open }: Pick<ReturnType<typeof useDialog>, 'open'>) {
   );
 }
 
-function Filters({ of }: { of: ReturnType<typeof useServerFilters> }) {
-  const { text, setText, filters, change } = of;
+function Filters({ state }: { state: ReturnType<typeof useServerFilters> }) {
+  const { text, setText, filters, change } = state;
   const places = useRead('admin_list_server_places', {});
   const schemes = useRead('admin_list_port_schemes', {});
   const field = (name: keyof typeof noFilters) => ({
@@ -169,7 +169,7 @@ function Filters({ of }: { of: ReturnType<typeof useServerFilters> }) {
       }
     >
       <CountryField
-        of={(places.data ?? []).map((place) => place.country)}
+        codes={(places.data ?? []).map((place) => place.country)}
         all="All countries"
         {...field('country')}
       />
@@ -201,7 +201,7 @@ function Filters({ of }: { of: ReturnType<typeof useServerFilters> }) {
           Only {placesName(filters.places, places.data ?? [])}
         </Button>
       )}
-      <Unread of={together<unknown>([places, schemes])} what="all filters" />
+      <Unread reading={together<unknown>([places, schemes])} name="all filters" />
     </FilterBar>
   );
 }
@@ -232,27 +232,27 @@ const columns: Column<Server>[] = [
     grows: true,
     needs: 14,
     rank: 3,
-    cell: ({ hostname }) => <CutText of={hostname} />,
+    cell: ({ hostname }) => <CutText text={hostname} />,
   },
   {
     heading: 'City',
     sort: 'place',
     cut: true,
-    cell: (server) => <CutText of={cityName(server)} />,
+    cell: (server) => <CutText text={cityName(server)} />,
   },
   {
     heading: 'Services',
     cut: true,
     rank: 1,
-    cell: ({ services: offered }) => <CutText of={shortServices(offered)} />,
+    cell: ({ services: offered }) => <CutText text={shortServices(offered)} />,
   },
   {
     heading: 'Port schemes',
     cut: true,
     rank: 4,
-    cell: ({ port_schemes }) => <CutText of={port_schemes.join(', ')} />,
+    cell: ({ port_schemes }) => <CutText text={port_schemes.join(', ')} />,
   },
-  { heading: 'Exit IPs', sort: 'ip_count', needs: 9, cell: ({ exits }) => <Exits of={exits} /> },
+  { heading: 'Exit IPs', sort: 'ip_count', needs: 9, cell: ({ exits }) => <Exits exits={exits} /> },
   {
     heading: 'Nodes',
     sort: 'nodes',
@@ -264,13 +264,13 @@ const columns: Column<Server>[] = [
 ];
 
 /** The number of exit IPs by status; the worst first. */
-function Exits({ of }: { of: Server['exits'] }) {
-  const presentStatuses = exitStatuses.filter((status) => of[status] > 0);
+function Exits({ exits }: { exits: Server['exits'] }) {
+  const presentStatuses = exitStatuses.filter((status) => exits[status] > 0);
   if (presentStatuses.length === 0) return <span class="note">none yet</span>;
   return (
     <span class="badges">
       {presentStatuses.map((status) => (
-        <Badge key={status} tone={exitTones[status]}>{`${of[status]} ${health[status]}`}</Badge>
+        <Badge key={status} tone={exitTones[status]}>{`${exits[status]} ${health[status]}`}</Badge>
       ))}
     </span>
   );

@@ -22,7 +22,7 @@ export function SuggestAccount(field: SuggestAccountProps) {
       {...field}
       label="Account"
       name="account"
-      what="the accounts"
+      listName="the accounts"
       others={[{ value: '', text: 'All accounts' }]}
       useChoices={useChoices}
     />

@@ -26,7 +26,7 @@ export function SuggestNode(field: SuggestNodeProps) {
       {...field}
       label="Node"
       name="node"
-      what="the nodes"
+      listName="the nodes"
       valueText={node.data?.name ?? field.value}
       others={[{ value: '', text: 'All nodes' }]}
       useChoices={useChoices}

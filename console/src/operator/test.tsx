@@ -14,22 +14,22 @@ import { portsOfSchemes } from './test_ports.ts';
 type Verdict = ResponseOf<'admin_explain'>;
 
 export function TestPage() {
-  const [server, choose] = useAddressState('server');
+  const [server, setServer] = useAddressState('server');
   const [{ to, from, user }, change] = useConnection();
-  const chosen = useRead('admin_get_server', { path: { server } }, { enabled: server !== '' });
+  const reading = useRead('admin_get_server', { path: { server } }, { enabled: server !== '' });
   const { options, isWhole } = useServerChoices('');
   const schemes = useRead('admin_list_port_schemes', {});
   const ports =
-    chosen.data && schemes.data
-      ? portsOfSchemes(chosen.data, schemes.data).map(({ port, text }) => ({
+    reading.data && schemes.data
+      ? portsOfSchemes(reading.data, schemes.data).map(({ port, text }) => ({
           ...{ value: String(port), text },
         }))
       : [];
   const port = (ports.find(({ value }) => value === to) ?? ports[0])?.value ?? '';
-  const isWithoutPorts = chosen.data && schemes.data;
-  const noServer = server === '' ? 'Choose a server first' : 'Reading the ports …';
+  const isWithoutPorts = reading.data && schemes.data;
+  const noServer = server === '' ? 'Select a server first' : 'Reading the ports …';
   const noPorts = isWithoutPorts ? 'This server has no proxy ports' : noServer;
-  const hasNode = !chosen.data || chosen.data.nodes.live > 0;
+  const hasNode = !reading.data || reading.data.nodes.live > 0;
   if (isWhole && options?.length === 0) {
     return (
       <Page note={testNote}>
@@ -51,16 +51,16 @@ export function TestPage() {
   return (
     <Page note={testNote}>
       <Card>
-        <Unread of={chosen} what={server} />
-        <Unread of={schemes} what="the ports" />
+        <Unread reading={reading} name={server} />
+        <Unread reading={schemes} name="the ports" />
         <TestForm
           lead={
             <>
               <ServerField
                 required
                 value={server}
-                onInput={choose}
-                none="Choose a server"
+                onInput={setServer}
+                none="Select a server"
                 useChoices={useServerChoices}
               />
               <SelectField
@@ -101,15 +101,15 @@ export function TestPage() {
               body: { ...connection, from, check_exit: true },
             })
           }
-          shown={(decision) => <Answer of={decision} ip={from.trim()} />}
+          shown={(decision) => <Answer verdict={decision} ip={from.trim()} />}
         />
       </Card>
     </Page>
   );
 }
 
-function Answer({ of, ip }: { of: Verdict; ip: string }) {
-  const { status, reason, rule, account, user, node, revision } = of;
+function Answer({ verdict, ip }: { verdict: Verdict; ip: string }) {
+  const { status, reason, rule, account, user, node, revision } = verdict;
   const facts: Array<[string, preact.ComponentChildren]> = [
     ['HTTP status', String(status)],
     ['Reason', reason],
@@ -121,10 +121,10 @@ function Answer({ of, ip }: { of: Verdict; ip: string }) {
   return (
     <div class="stack">
       <Outcome
-        of={of}
+        decision={verdict}
         remedy={<Link href={addressOf(paths.operator.addresses, { ip })}>Who lists {ip}</Link>}
       />
-      <DescriptionList of={facts.filter(([, value]) => value)} />
+      <DescriptionList facts={facts.filter(([, value]) => value)} />
     </div>
   );
 }

@@ -18,7 +18,7 @@ export function TokensPage() {
   const list = useFilteredList('admin_list_tokens', {
     ...{ key: 'id', sorts, sort: 'name', states, canEnd: false },
   });
-  const { pages, table, selection, chosen } = list;
+  const { pages, table, selection, selected } = list;
   const { dialog, open, openLinked } = useDialog({
     create: (close) => <NewToken onClose={close} />,
   });
@@ -32,14 +32,14 @@ export function TokensPage() {
       }
     >
       <FilteredList
-        what="the operator tokens"
+        name="the operator tokens"
         placeholder="Name"
         bar={
           <RevokeBar
             one="operator token"
             many="operator tokens"
             revoke={(ids) => change('admin_revoke_tokens', { body: { ids } })}
-            {...{ chosen, selection, open }}
+            {...{ selected, selection, open }}
           >
             They stop working at once, in this console and on the command line. This can’t be
             undone. If yours is among them, you are signed out.
@@ -61,7 +61,7 @@ export function TokensPage() {
               onSelect: () => open((close) => <RevokeToken token={token} onClose={close} />),
             },
           ]}
-          buttons={<ExportMenu name="operator-tokens" of={pages} {...{ header, cells }} />}
+          buttons={<ExportMenu name="operator-tokens" pages={pages} {...{ header, cells }} />}
         />
       </FilteredList>
       {dialog}
@@ -80,7 +80,7 @@ const columns: Column<Token>[] = [
     names: true,
     sort: 'name',
     grows: true,
-    cell: ({ name }) => <CutText of={name} />,
+    cell: ({ name }) => <CutText text={name} />,
   },
   {
     heading: 'May ask who used an exit',
@@ -108,7 +108,7 @@ function NewToken({ onClose }: { onClose: () => void }) {
       make={make}
       shown={({ admin_token }) => (
         <ShownOnce
-          what="the operator token"
+          name="the operator token"
           text={admin_token}
           lead="Copy it now. It won’t be shown again."
           onDone={onClose}

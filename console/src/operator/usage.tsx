@@ -76,10 +76,10 @@ export function UsagePage() {
   };
   return (
     <Page note="Every account in its current billing period.">
-      <Loaded of={pages.rows} what="usage">
+      <Loaded reading={pages.rows} name="usage">
         {(all) => (
           <>
-            <Totals of={all} />
+            <Totals accounts={all} />
             <NetworkOverTime />
             <Card>
               <div class="list-head">
@@ -113,7 +113,7 @@ export function UsagePage() {
                   one="account"
                   many="accounts"
                   buttons={
-                    <ExportCsvButton of="accounts" disabled={pages.hasMore} onClick={save} />
+                    <ExportCsvButton records="accounts" disabled={pages.hasMore} onClick={save} />
                   }
                 />
               )}
@@ -145,15 +145,17 @@ function ordered(
     .sort((a, b) => direction * orders[sort](a, b) || orders.account(a, b));
 }
 
-function Totals({ of }: { of: readonly AccountUsage[] }) {
-  const over = of.filter(({ over_limit }) => over_limit).length;
-  const near = of.filter((account) => !account.over_limit && shareOf(account) >= 0.8).length;
+function Totals({ accounts }: { accounts: readonly AccountUsage[] }) {
+  const over = accounts.filter(({ over_limit }) => over_limit).length;
+  const near = accounts.filter((account) => !account.over_limit && shareOf(account) >= 0.8).length;
   return (
     <Card>
       <dl class="stats">
-        <Stat name="All accounts">{bytes(of.reduce((sum, { usage }) => sum + usage, 0))}</Stat>
+        <Stat name="All accounts">
+          {bytes(accounts.reduce((sum, { usage }) => sum + usage, 0))}
+        </Stat>
         <Stat name="Over the limit">
-          <Figure of={over} path={addressOf(paths.operator.accounts, { state: 'over' })} />
+          <Figure value={over} path={addressOf(paths.operator.accounts, { state: 'over' })} />
         </Stat>
         <Stat name="80% or more">{near.toLocaleString('en')}</Stat>
       </dl>

@@ -25,21 +25,29 @@ export const pageItems = (
   places: readonly Place[],
   here: string,
   go: Go,
-  more: Pick<Item, 'note' | 'words'> = {},
+  extra: Pick<Item, 'note' | 'words'> = {},
 ): Item[] =>
   places.map(({ path, name, icon, section, words }) => ({
-    ...{ key: `page ${path}`, kind: 'Page', name, icon, note: section, ...more },
-    words: [section, words, more.words].join(' '),
+    ...{ key: `page ${path}`, kind: 'Page', name, icon, note: section, ...extra },
+    words: [section, words, extra.words].join(' '),
     isCommon: path !== here,
-    choose: go(path),
+    onSelect: go(path),
   }));
 
 export const action = (
   name: string,
   icon: Item['icon'],
-  choose: () => void,
-  more: Partial<Item> = {},
-): Item => ({ key: `action ${name}`, kind: 'Action', name, icon, choose, isCommon: true, ...more });
+  onSelect: () => void,
+  extra: Partial<Item> = {},
+): Item => ({
+  key: `action ${name}`,
+  kind: 'Action',
+  name,
+  icon,
+  onSelect,
+  isCommon: true,
+  ...extra,
+});
 
 const themes = {
   light: 'Use the light theme',
@@ -72,7 +80,7 @@ function accountActions(scope: Scope, parts: Parts, go: Go, mayAddServers: boole
   const { flags, isOperator, account, readOnlyReason } = scope;
   const note = isOperator ? `account ${account}` : undefined;
   const add = { dialog: 'add' };
-  const all: Array<[may: boolean, name: string, words: string, choose: () => void]> = [
+  const all: Array<[may: boolean, name: string, words: string, onSelect: () => void]> = [
     [
       (flags.admin || flags.proxy) && !readOnlyReason,
       'Add an address to the authlist',
@@ -96,7 +104,7 @@ function accountActions(scope: Scope, parts: Parts, go: Go, mayAddServers: boole
   ];
   return all
     .filter(([may]) => may)
-    .map(([, name, words, choose]) => action(name, 'plus', choose, { note, words }));
+    .map(([, name, words, onSelect]) => action(name, 'plus', onSelect, { note, words }));
 }
 
 const minLetters = 2;
@@ -154,7 +162,7 @@ export function useAccountItems(
         icon: 'servers',
         // The server also matches exit IPs and country names.
         words: [text, title, hostname, location.city].join(' '),
-        choose: go(scope.paths.server(server)),
+        onSelect: go(scope.paths.server(server)),
       }),
     ),
     ...(users.data ?? []).map(
@@ -165,7 +173,7 @@ export function useAccountItems(
         note: display_name === name ? undefined : display_name,
         icon: 'users',
         words: display_name,
-        choose: go(scope.paths.user(name)),
+        onSelect: go(scope.paths.user(name)),
       }),
     ),
     ...(isSearched ? (entries.data ?? []) : []).map((entry): Item => {
@@ -178,7 +186,7 @@ export function useAccountItems(
         icon: isListed ? 'authlist' : 'dns',
         // An address may be typed in another spelling than it is listed.
         words: `${text} ${entry.user ?? ''} ${entry.ip ?? ''} ${entry.server ?? ''}`,
-        choose: go(isListed ? parts.authlist : parts.dns, { search: entry.name }),
+        onSelect: go(isListed ? parts.authlist : parts.dns, { search: entry.name }),
       };
     }),
   ];

@@ -29,7 +29,7 @@ export interface Item {
   words?: string;
   /** Shown before anything is typed. */
   isCommon?: boolean;
-  choose: () => void;
+  onSelect: () => void;
 }
 
 interface PaletteProps {
@@ -55,27 +55,27 @@ export function Palette(props: PaletteProps) {
   const [recent] = useState(() => recentKeys(who));
   const groups = useMemo(() => groupsOf(items, typed, recent), [items, typed, recent]);
   const shown = groups.flatMap((group) => group.items);
-  const [chosen, setChosen] = useState(0);
-  const active = Math.min(chosen, shown.length - 1);
+  const [selected, setSelected] = useState(0);
+  const active = Math.min(selected, shown.length - 1);
   const optionId = (at: number) => `${id}-${at}`;
-  useEffect(() => setChosen(0), [typed]);
+  useEffect(() => setSelected(0), [typed]);
   useEffect(() => {
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' });
   }, [active]);
 
-  const choose = (item: Item | undefined) => {
+  const select = (item: Item | undefined) => {
     if (!item) return;
     remember(who, item.key);
     onClose();
     // After the focus is back where it was, since a dialog takes it from there.
-    setTimeout(item.choose);
+    setTimeout(item.onSelect);
   };
   const press = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (isComposing(event) || (!step && event.key !== 'Enter')) return;
     event.preventDefault();
-    if (!step) choose(shown[active]);
-    else if (shown.length > 0) setChosen((active + step + shown.length) % shown.length);
+    if (!step) select(shown[active]);
+    else if (shown.length > 0) setSelected((active + step + shown.length) % shown.length);
   };
   const all = together(reads);
   const usual = all.error ? '' : `No results for “${typed.trim()}”`;
@@ -125,9 +125,9 @@ export function Palette(props: PaletteProps) {
                   role="option"
                   aria-selected={itemIndex === active}
                   class="palette-item"
-                  onPointerMove={() => setChosen(itemIndex)}
+                  onPointerMove={() => setSelected(itemIndex)}
                   onPointerDown={(event) => event.preventDefault()}
-                  onClick={() => choose(item)}
+                  onClick={() => select(item)}
                 >
                   <Icon name={item.icon} />
                   <span class="palette-name">
@@ -141,7 +141,7 @@ export function Palette(props: PaletteProps) {
           </div>
         ))}
       </div>
-      <Unread of={{ ...all, data: undefined }} what="everything" />
+      <Unread reading={{ ...all, data: undefined }} name="everything" />
       <p class={shown.length === 0 ? 'palette-empty' : 'visually-hidden'} role="status">
         {shown.length === 0 ? empty : count(shown.length, 'result')}
       </p>

@@ -3,7 +3,7 @@ import '../style/palette.css';
 import { Dialog } from '../ui/ui.ts';
 import { paletteKeys } from './keys.ts';
 
-const shortcuts: Array<[keys: string, what: string]> = [
+const shortcuts: Array<[keys: string, effect: string]> = [
   [paletteKeys, 'Find anything: pages, actions, servers, users, addresses'],
   ['/', 'Search on this page'],
   ['?', 'Show the keyboard shortcuts'],
@@ -15,14 +15,14 @@ export function Shortcuts({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Keyboard shortcuts" onClose={onClose}>
       <dl class="shortcuts">
-        {shortcuts.map(([keys, what]) => (
+        {shortcuts.map(([keys, effect]) => (
           <div key={keys}>
             <dt>
               {keys.split(' ').map((key) => (
                 <kbd key={key}>{key}</kbd>
               ))}
             </dt>
-            <dd>{what}</dd>
+            <dd>{effect}</dd>
           </div>
         ))}
       </dl>

@@ -31,10 +31,10 @@ interface RefusalListProps {
   useServers: (search: string) => Choices;
   /** Filters that only this list has, and those of them that are seldom needed. */
   children?: ComponentChildren;
-  more?: ComponentChildren;
+  rareFields?: ComponentChildren;
 }
 
-export function RefusalList({ scope, useServers, children, more }: RefusalListProps) {
+export function RefusalList({ scope, useServers, children, rareFields }: RefusalListProps) {
   const [values, change] = useAddressStates(noFilters);
   const { address, account, user, server, node, reason, from, to } = values;
   const [typed, setTyped] = useTyped(address, (address) => change({ address }));
@@ -74,10 +74,10 @@ export function RefusalList({ scope, useServers, children, more }: RefusalListPr
         <FilterBar
           look="audit-filters"
           values={Object.values(folded)}
-          moreValues={[...(scope ? [] : [user, node]), from, to]}
-          more={
+          rareValues={[...(scope ? [] : [user, node]), from, to]}
+          rareFields={
             <>
-              {more}
+              {rareFields}
               <DateField label="From" {...field('from')} max={to || undefined} />
               <DateField label="To" {...field('to')} min={from || undefined} />
             </>
@@ -105,10 +105,10 @@ export function RefusalList({ scope, useServers, children, more }: RefusalListPr
       <LookBack
         {...{ pages, isFiltering }}
         search={JSON.stringify(query)}
-        what="the refused connections"
+        name="the refused connections"
         noun="row"
         onClear={() => navigate(addressOf(path, {}), { replace: true })}
-        exporter={<ExportMenu<Refusal> name="refused" of={pages} {...{ header, cells }} />}
+        exporter={<ExportMenu<Refusal> name="refused" pages={pages} {...{ header, cells }} />}
         empty={{
           title: 'Nothing refused lately',
           text: 'Refused connections appear here within seconds.',

@@ -18,7 +18,7 @@ export function RefusalsOfUser({ name }: { name: string }) {
       note={`Connections that were refused to ${name}.`}
       actions={hasMore && <Link href={scope.paths.refusalsOf(name)}>All refusals</Link>}
     >
-      <Loaded of={rows} what="the refused connections">
+      <Loaded reading={rows} name="the refused connections">
         {(shown) =>
           shown.length === 0 ? (
             <Empty title="Nothing refused lately" />

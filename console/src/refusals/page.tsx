@@ -43,7 +43,7 @@ function WhyRefused() {
   return (
     <Card title="Why was I refused?">
       <OwnAddress />
-      <Loaded of={rows} what="the refusals of your address">
+      <Loaded reading={rows} name="the refusals of your address">
         {(shown) =>
           shown.length === 0 ? (
             <Empty title={`No connection from ${ip ?? 'your address'} was refused lately`} />

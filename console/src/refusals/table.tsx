@@ -60,12 +60,12 @@ function testPathOf(row: Refusal, scope: Scope | undefined): string | undefined 
 }
 
 /** The reason, and how the matter stands now. */
-function Why({ of, scope }: { of: Refusal; scope: Scope | undefined }) {
-  const { text, link } = standingOf(of, scope) ?? {};
+function Why({ refusal, scope }: { refusal: Refusal; scope: Scope | undefined }) {
+  const { text, link } = standingOf(refusal, scope) ?? {};
   return (
     <div class="whole">
       <span class="two-lines">
-        <span>{reasonWords(of.reason)}</span>
+        <span>{reasonWords(refusal.reason)}</span>
         {text !== undefined && (
           <span class="note">
             {text} {link && <Link href={link.path}>{link.text}</Link>}
@@ -79,7 +79,7 @@ function Why({ of, scope }: { of: Refusal; scope: Scope | undefined }) {
 const minute: Column<Refusal> = { heading: 'When', cell: ({ at }) => <Since at={at} /> };
 const about = (scope: Scope | undefined): Column<Refusal>[] => [
   { heading: 'Address', names: true, cell: ({ address }) => <code>{address}</code> },
-  { heading: 'Reason', grows: true, needs: 17, cell: (row) => <Why of={row} scope={scope} /> },
+  { heading: 'Reason', grows: true, needs: 17, cell: (row) => <Why refusal={row} scope={scope} /> },
   {
     heading: 'Times',
     numeric: true,
@@ -117,9 +117,9 @@ const columnsFor = (scope: Scope | undefined, ofUser: boolean): Column<Refusal>[
         {
           heading: 'User',
           fills: ({ user }: Refusal) => user !== null,
-          cell: ({ user, ...of }: Refusal) =>
+          cell: ({ user, ...refusal }: Refusal) =>
             user !== null && (
-              <Link href={inAccount(of, scope)?.paths.user(user) ?? ''}>{user}</Link>
+              <Link href={inAccount(refusal, scope)?.paths.user(user) ?? ''}>{user}</Link>
             ),
         },
       ]),

@@ -104,8 +104,8 @@ export function RemoveDialog({ server, onClose }: RemoveDialogProps) {
         )}
         <li>Its usage still counts.</li>
       </ul>
-      <Unread of={contract} what="the contract" />
-      <Unread of={overrides.rows} what="its custom DNS entries" />
+      <Unread reading={contract} name="the contract" />
+      <Unread reading={overrides.rows} name="its custom DNS entries" />
     </FormDialog>
   );
 }

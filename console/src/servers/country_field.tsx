@@ -4,15 +4,15 @@ import { SelectField } from '../ui/ui.ts';
 
 interface CountryFieldProps {
   /** Country codes in any order, with repeats. */
-  of: readonly string[];
+  codes: readonly string[];
   /** The text of the option for all countries. */
   all: string;
   value: string;
   onInput: (code: string) => void;
 }
 
-export function CountryField({ of, all, ...field }: CountryFieldProps) {
-  const countries = [...new Set(of)]
+export function CountryField({ codes, all, ...field }: CountryFieldProps) {
+  const countries = [...new Set(codes)]
     .map((value) => ({ value, text: country(value) }))
     .sort((a, b) => a.text.localeCompare(b.text, 'en'));
   return (

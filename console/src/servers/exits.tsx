@@ -16,17 +16,17 @@ export function ExitIps({ server }: { server: OwnServer }) {
   const hasGeo = server.ips.some(({ geostatus = {} }) => Object.keys(geostatus).length > 0);
   const columns: Array<Column<ExitIp>> = [
     { heading: 'Exit IP', names: true, cell: ({ ip }) => <span class="mono">{ip}</span> },
-    { heading: 'Health', cell: (exit) => <Health of={exit} isServed={isServed} /> },
+    { heading: 'Health', cell: (exit) => <Health exit={exit} isServed={isServed} /> },
     ...proxyServices.flatMap((service) => portColumns(server, service)),
     ...(hasVpn
       ? [
           {
             heading: 'VPN',
-            cell: ({ vpn }: ExitIp) => <VpnServices of={vpn} isServed={isServed} />,
+            cell: ({ vpn }: ExitIp) => <VpnServices services={vpn} isServed={isServed} />,
           },
         ]
       : []),
-    ...(hasGeo ? [{ heading: 'Geo-IP', cell: (exit: ExitIp) => <Geo of={exit} /> }] : []),
+    ...(hasGeo ? [{ heading: 'Geo-IP', cell: (exit: ExitIp) => <Geo exit={exit} /> }] : []),
   ];
   return (
     <Card
@@ -58,8 +58,8 @@ export function ExitIps({ server }: { server: OwnServer }) {
 }
 
 /** An offline server's status is old, so it has no colour. */
-function Health({ of, isServed }: { of: ExitIp; isServed: boolean }) {
-  const { status, status_time } = of;
+function Health({ exit, isServed }: { exit: ExitIp; isServed: boolean }) {
+  const { status, status_time } = exit;
   return (
     <span class="row exit-health">
       {isServed ? (
@@ -83,29 +83,29 @@ function portColumns(server: OwnServer, service: (typeof proxyServices)[number])
   const name = service === 'proxy' ? 'HTTP' : 'HTTPS';
   const column = (
     heading: string,
-    which: 'port' | 'override_port',
+    field: 'port' | 'override_port',
     word = heading,
   ): Column<ExitIp> => ({
     ...{ heading, word },
     numeric: true,
     cell: (exit) => {
-      const port = portAt(exit)?.[which];
-      return port && <Port of={{ host: server.hostname, port, service }} />;
+      const port = portAt(exit)?.[field];
+      return port && <Port through={{ host: server.hostname, port, service }} />;
     },
   });
   return [column(name, 'port'), column(`${name} + custom DNS`, 'override_port', 'custom DNS')];
 }
 
-function Port({ of }: { of: Through }) {
+function Port({ through }: { through: Through }) {
   return (
     <span class="exit-port">
-      {of.port}
-      <CopyButton text={placeOf(of)} what={placeOf(of)} />
+      {through.port}
+      <CopyButton text={placeOf(through)} name={placeOf(through)} />
     </span>
   );
 }
 
-function Geo({ of: { geostatus = {} } }: { of: ExitIp }) {
+function Geo({ exit: { geostatus = {} } }: { exit: ExitIp }) {
   const providers = Object.entries(geostatus);
   if (providers.length === 0) return <span class="note">not known</span>;
   return (

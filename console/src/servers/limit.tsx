@@ -49,7 +49,7 @@ export function LimitDialog({ server, own, formerLimit, onClose }: LimitDialogPr
         value={(own ? own.limit_bytes : formerLimit) ?? undefined}
         none="None: the limit of the whole network."
       />
-      <Unread of={contract} what="the contract" />
+      <Unread reading={contract} name="the contract" />
     </FormDialog>
   );
 }

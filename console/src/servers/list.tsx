@@ -19,7 +19,7 @@ import {
 import { CountryField } from './country_field.tsx';
 import { type ServerFilters, type View, views } from './filters.ts';
 import { ManyServersBar } from './many.tsx';
-import { chosenName, countsOf, type ServerPlace } from './places.ts';
+import { countsOf, placesName, type ServerPlace } from './places.ts';
 import { type NetworkServer, stateFilters, summaryOf } from './rows.ts';
 import { ServersTable } from './table.tsx';
 
@@ -33,7 +33,7 @@ export function ServerList({ places, filters }: ServerListProps) {
   const { flags, account, base } = useScope();
   const { dialog, open } = useDialog();
   const { view, query, change } = filters;
-  const { pages, rows, table, selection, chosen } = useList(
+  const { pages, rows, table, selection, selected } = useList(
     'console_list_network',
     'server',
     query,
@@ -46,7 +46,7 @@ export function ServerList({ places, filters }: ServerListProps) {
         <Choice
           label="Which servers"
           value={view}
-          onChoose={(view) => change({ view })}
+          onSelect={(view) => change({ view })}
           options={(Object.keys(views) as View[]).map((value) => ({
             value,
             text: counts ? `${views[value]} (${counts[value]})` : views[value],
@@ -61,9 +61,9 @@ export function ServerList({ places, filters }: ServerListProps) {
       <Views />
       <div class="list-head">
         <FilterFields places={places ?? []} filters={filters} />
-        {flags.admin && <ManyServersBar {...{ chosen, selection, open }} />}
+        {flags.admin && <ManyServersBar {...{ selected, selection, open }} />}
       </div>
-      <Loaded of={pages.rows} what="the servers">
+      <Loaded reading={pages.rows} name="the servers">
         {() =>
           rows.length === 0 ? (
             <NoServers filters={filters} isNone={pages.total === 0} />
@@ -73,7 +73,9 @@ export function ServerList({ places, filters }: ServerListProps) {
               sorting={filters.sorting}
               view={view}
               open={open}
-              buttons={<ExportMenu name={`${account}-servers`} of={pages} {...{ header, cells }} />}
+              buttons={
+                <ExportMenu name={`${account}-servers`} pages={pages} {...{ header, cells }} />
+              }
             />
           )
         }
@@ -117,7 +119,7 @@ function FilterFields({ places, filters }: FilterFieldsProps) {
       }
     >
       <CountryField
-        of={filters.country ? [...codes, filters.country] : codes}
+        codes={filters.country ? [...codes, filters.country] : codes}
         all="Any"
         value={filters.country}
         onInput={(country) => change({ country })}
@@ -145,7 +147,7 @@ function FilterFields({ places, filters }: FilterFieldsProps) {
           aria-label="Show all places"
           onClick={() => change({ places: '' })}
         >
-          {chosenName(filters.places, places)}
+          {placesName(filters.places, places)}
         </Button>
       )}
     </FilterBar>

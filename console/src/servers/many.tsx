@@ -4,10 +4,10 @@ import { type Scope, useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
 import { count } from '../format.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
-import type { ChosenInBar } from '../forms/list.ts';
+import type { SelectedInBar } from '../forms/list.ts';
 import { inParts } from '../forms/parts.ts';
 import { undoBy } from '../forms/undo.ts';
-import { Button, ChosenBar, notify, notifyError, type Selection } from '../ui/ui.ts';
+import { Button, notify, notifyError, type Selection, SelectionBar } from '../ui/ui.ts';
 import type { NetworkServer } from './rows.ts';
 
 const namesOf = (servers: readonly NetworkServer[]) => servers.map(({ server }) => server);
@@ -19,11 +19,11 @@ const take = (scope: Scope, all: string[]) =>
   inParts(all, (servers) => changeIn(scope, 'remove_servers', { body: { servers } }));
 
 /** The bar for selected servers. */
-export function ManyServersBar({ chosen, selection, open }: ChosenInBar<NetworkServer>) {
+export function ManyServersBar({ selected, selection, open }: SelectedInBar<NetworkServer>) {
   const scope = useScope();
   const { readOnlyReason } = scope;
-  const added = namesOf(chosen.filter(({ can_add }) => can_add));
-  const removed = namesOf(chosen.filter(({ on_contract }) => on_contract));
+  const added = namesOf(selected.filter(({ can_add }) => can_add));
+  const removed = namesOf(selected.filter(({ on_contract }) => on_contract));
   const add = async () => {
     try {
       await put(scope, added);
@@ -38,7 +38,7 @@ export function ManyServersBar({ chosen, selection, open }: ChosenInBar<NetworkS
     }
   };
   return (
-    <ChosenBar selection={selection}>
+    <SelectionBar selection={selection}>
       {added.length > 0 && (
         <Button icon="plus" disabledReason={readOnlyReason} onClick={() => void add()}>
           {`Add ${writtenCount(added)} to the contract`}
@@ -59,7 +59,7 @@ export function ManyServersBar({ chosen, selection, open }: ChosenInBar<NetworkS
       {added.length + removed.length === 0 && (
         <span class="note">None of them can be added. Ask your provider.</span>
       )}
-    </ChosenBar>
+    </SelectionBar>
   );
 }
 
@@ -71,20 +71,20 @@ interface RemoveManyProps {
 
 function RemoveMany({ names, selection, onClose }: RemoveManyProps) {
   const scope = useScope();
-  const what = writtenCount(names);
+  const countText = writtenCount(names);
   const remove = async () => {
     await take(scope, names);
     selection.setAll(false);
     const back = async () => {
       await put(scope, names);
-      return `${what} added to the contract again.`;
+      return `${countText} added to the contract again.`;
     };
-    notify(`${what} removed from the contract.`, undoBy(back));
+    notify(`${countText} removed from the contract.`, undoBy(back));
   };
   return (
     <FormDialog
-      title={`Remove ${what} from the contract?`}
-      verb={`Remove ${what}`}
+      title={`Remove ${countText} from the contract?`}
+      verb={`Remove ${countText}`}
       onSubmit={remove}
       onClose={onClose}
     >

@@ -21,14 +21,14 @@ export function ServerMap({ places: read, filters }: ServerMapProps) {
   const places = read ?? none;
   const [map, setMap] = useAddressState('map');
   const isShown = map === 'shown';
-  const chosen = filters.places;
+  const selected = filters.places;
   const points = useMemo(() => {
-    const keys = new Set(chosen.split('|'));
+    const keys = new Set(selected.split('|'));
     return places.map((place) => pointOf(place, keys.has(keyOf(place))));
-  }, [places, chosen]);
-  const choose = (keys: string[]) => {
+  }, [places, selected]);
+  const select = (keys: string[]) => {
     const text = keysText(keys);
-    if (text === chosen) return filters.change({ places: '' });
+    if (text === selected) return filters.change({ places: '' });
     const { contract, others } = countsOf(places.filter((place) => keys.includes(keyOf(place))));
     // The list shows the selected servers, whether on the contract or not.
     const view = others === 0 ? 'contract' : contract === 0 ? 'others' : 'all';
@@ -49,7 +49,7 @@ export function ServerMap({ places: read, filters }: ServerMapProps) {
             label="Places of servers on a map of the world; the list below says the same"
             points={points}
             legend={legend}
-            onSelect={choose}
+            onSelect={select}
           />
         )}
         {read && <Figures places={read} isInLine={!isShown} />}

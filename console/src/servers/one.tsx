@@ -58,11 +58,11 @@ export function OneServer({ name, tab, list }: OneServerProps) {
       }
     >
       {isOwn ? (
-        <Loaded of={ownServer} what="the server">
+        <Loaded reading={ownServer} name="the server">
           {(server) => <Own server={server} tab={isOneOf(tabNames, tab) ? tab : ''} />}
         </Loaded>
       ) : (
-        <Loaded of={network} what="the server">
+        <Loaded reading={network} name="the server">
           {() => (row ? <Other row={row} /> : <Unknown name={name} />)}
         </Loaded>
       )}
@@ -103,9 +103,9 @@ function Own({ server, tab }: { server: OwnServer; tab: Tab }) {
       {tab === 'exits' ? (
         <ExitIps server={server} />
       ) : tab === 'connected' && mayOpen.connected ? (
-        <ConnectedCard of={{ server: name }} />
+        <ConnectedCard target={{ server: name }} />
       ) : tab === 'usage' && mayOpen.usage ? (
-        <LastDays of={{ server: name }} />
+        <LastDays filter={{ server: name }} />
       ) : tab === 'test' && hasPorts ? (
         <Card title="Test a connection" note={testNote}>
           <Tester server={server} />
@@ -128,7 +128,7 @@ function ServerFacts({ server }: { server: OwnServer }) {
   return (
     <Card>
       <dl class="stats">
-        <Stat name="Exit IPs" note={<ServerStatus of={{ nodes, exits: exitsOf(server) }} />}>
+        <Stat name="Exit IPs" note={<ServerStatus server={{ nodes, exits: exitsOf(server) }} />}>
           {server.ips.length}
         </Stat>
         <Stat name="Nodes" note={nodesNote(nodes)}>

@@ -5,8 +5,8 @@ import { Badge } from '../ui/ui.ts';
 import { type Decision, readDecision } from './decision.ts';
 
 /** `remedy`: in place of the usual link. */
-export function Outcome({ of, remedy }: { of: Decision; remedy?: ComponentChildren }) {
-  const { tone, title, sentences, remedy: page } = readDecision(of);
+export function Outcome({ decision, remedy }: { decision: Decision; remedy?: ComponentChildren }) {
+  const { tone, title, sentences, remedy: page } = readDecision(decision);
   return (
     <div class="stack-tight">
       <p>

@@ -52,8 +52,8 @@ function ListPage() {
         )
       }
     >
-      <Unread of={contract} what="the contract" />
-      <Unread of={places} what="the places of the servers" />
+      <Unread reading={contract} name="the contract" />
+      <Unread reading={places} name="the places of the servers" />
       {(places.data || !places.error) && <ServerMap places={places.data} filters={filters} />}
       <ServerList places={places.data} filters={filters} />
       {dialog}

@@ -34,14 +34,14 @@ export function countsOf(places: readonly ServerPlace[]) {
 }
 
 /** The name of the selected place, or the number of places. */
-export function chosenName(chosen: string, places: readonly ServerPlace[]): string {
-  const keys = chosen.split('|');
+export function placesName(selected: string, places: readonly ServerPlace[]): string {
+  const keys = selected.split('|');
   const only = places.find((place) => keyOf(place) === keys[0]);
   if (keys.length === 1 && only) return cityName(only);
   return count(keys.length, 'place');
 }
 
-export function pointOf(place: ServerPlace, isChosen: boolean): MapPoint {
+export function pointOf(place: ServerPlace, isSelected: boolean): MapPoint {
   const { city, servers, states: many, server } = place;
   const counts = new Map<MarkTone, number>([['faint', many.others]]);
   for (const state of allStates) {
@@ -70,6 +70,6 @@ export function pointOf(place: ServerPlace, isChosen: boolean): MapPoint {
     counts,
     // Ten servers look larger than one, but not ten times.
     size: worst ? Math.min(7.5, 5 + Math.sqrt(contractServers) * 0.5) : 3.5,
-    selected: isChosen,
+    selected: isSelected,
   };
 }

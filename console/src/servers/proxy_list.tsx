@@ -70,7 +70,7 @@ export function ProxyList({ places, onClose }: ProxyListProps) {
     <Dialog title="Proxy list" onClose={onClose} look="wide">
       <div class="fields">
         <CountryField
-          of={places.filter(isOfContract).map((place) => place.country)}
+          codes={places.filter(isOfContract).map((place) => place.country)}
           all="All countries"
           value={country}
           onInput={setCountry}
@@ -95,16 +95,16 @@ export function ProxyList({ places, onClose }: ProxyListProps) {
         checked={all}
         onChange={(event) => setAll(event.currentTarget.checked)}
       />
-      <SignInChoice value={by} onChoose={setBy} />
-      {by === 'token' && <TokenFields of={token} />}
+      <SignInChoice value={by} onSelect={setBy} />
+      {by === 'token' && <TokenFields token={token} />}
       <Choice
         label="Format"
         shown
         value={format}
-        onChoose={setFormat}
+        onSelect={setFormat}
         options={optionsIn(formats) as Array<{ value: Format; text: string }>}
       />
-      <Unread of={pages.rows} what="the servers" />
+      <Unread reading={pages.rows} name="the servers" />
       <p class="note" role="status">
         {isNone
           ? 'No proxy matches'
@@ -115,7 +115,7 @@ export function ProxyList({ places, onClose }: ProxyListProps) {
               : `The first of ${serverCount}.`}
       </p>
       {isWhole
-        ? proxies.length > 0 && <Copy text={text} shown={shown} what="the proxy list" />
+        ? proxies.length > 0 && <Copy text={text} shown={shown} name="the proxy list" />
         : proxies.length > 0 && (
             <div class="copy">
               {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must take the focus */}

@@ -53,13 +53,13 @@ function columnsOf({ isOperator, paths }: Scope, view: View): Array<Column<Netwo
       heading: 'City',
       sort: 'place',
       cut: true,
-      cell: ({ location }) => <CutText of={cityName(location)} />,
+      cell: ({ location }) => <CutText text={cityName(location)} />,
     },
     {
       heading: 'Services',
       cut: true,
       rank: 3,
-      cell: ({ services }) => <CutText of={shortServices(services)} />,
+      cell: ({ services }) => <CutText text={shortServices(services)} />,
     },
     {
       heading: 'Exit IPs',
@@ -76,7 +76,7 @@ function columnsOf({ isOperator, paths }: Scope, view: View): Array<Column<Netwo
     {
       heading: 'Status',
       sort: 'state',
-      cell: ({ own: entry }) => (entry ? <ServerStatus of={entry} /> : 'not on it'),
+      cell: ({ own: entry }) => (entry ? <ServerStatus server={entry} /> : 'not on it'),
     },
     {
       heading: 'This period',
@@ -126,8 +126,8 @@ const limitColumns: Array<Column<NetworkServer>> = [
   },
 ];
 
-export function ServerStatus({ of }: { of: { nodes: OwnServer['nodes']; exits: Exits } }) {
-  const { state, text } = summaryOf(of);
+export function ServerStatus({ server }: { server: { nodes: OwnServer['nodes']; exits: Exits } }) {
+  const { state, text } = summaryOf(server);
   return <Badge tone={toneOf[state]}>{text}</Badge>;
 }
 

@@ -89,7 +89,7 @@ export function TestForm<D extends Decision>(props: TestFormProps<D>) {
             label="Sign in"
             shown
             value={described.by === 'token' ? 'token' : 'address'}
-            onChoose={(by) => change({ by })}
+            onSelect={(by) => change({ by })}
             options={[
               { value: 'address', text: 'By address' },
               { value: 'token', text: 'By token' },

@@ -18,10 +18,10 @@ import { useServerToTry } from './to_try.ts';
 
 export function TestPage() {
   const scope = useScope();
-  const [chosen, choose] = useAddressState('server');
+  const [selected, select] = useAddressState('server');
   const { refusal, isRead, reading: refusals } = useLastRefusal();
-  const { toTry, reading } = useServerToTry('proxy', { enabled: chosen === '' && isRead });
-  const name = chosen || toTry?.server.server || '';
+  const { toTry, reading } = useServerToTry('proxy', { enabled: selected === '' && isRead });
+  const name = selected || toTry?.server.server || '';
   const path = { server: name };
   const server = useReadIn(scope, 'get_server', { path }, { enabled: name !== '' });
   return (
@@ -37,7 +37,7 @@ export function TestPage() {
           )
         }
       >
-        {chosen === '' && toTry === null ? (
+        {selected === '' && toTry === null ? (
           <Empty
             title="No server to test"
             action={
@@ -51,12 +51,15 @@ export function TestPage() {
         ) : (
           <>
             <div class="fields">
-              <ServerField value={name} onInput={choose} useChoices={useServerChoices} />
+              <ServerField value={name} onInput={select} useChoices={useServerChoices} />
             </div>
-            <Loaded of={name === '' ? { ...reading, data: undefined } : server} what="the server">
+            <Loaded
+              reading={name === '' ? { ...reading, data: undefined } : server}
+              name="the server"
+            >
               {(ofContract) => <Tester key={ofContract.server} server={ofContract} />}
             </Loaded>
-            <Unread of={refusals} what="your last refused connection" />
+            <Unread reading={refusals} name="your last refused connection" />
           </>
         )}
       </Card>
@@ -70,7 +73,7 @@ export function TestPage() {
  */
 function useLastRefusal() {
   const scope = useScope();
-  const [server, choose] = useAddressState('server');
+  const [server, setServer] = useAddressState('server');
   const [, change] = useConnection();
   const [isBlank] = useState(server === '');
   const { rows } = usePages('console_list_refusals', {
@@ -82,7 +85,7 @@ function useLastRefusal() {
     if (!isBlank || !refusal || filled || server !== '') return;
     const { server: refusing = '', ...connection } = testStateOf(refusal, false) ?? {};
     change(connection);
-    choose(refusing);
+    setServer(refusing);
     setFilled(refusal);
   }, [isBlank, refusal, filled, server]);
   const isRead =

@@ -58,7 +58,7 @@ export function Tester({ server }: { server: OwnServer }) {
           <OwnOutcome {...{ decision, readOnlyReason }} ip={from.trim() || ownAddress} />
         )}
       />
-      <Unread of={address} what="your address" />
+      <Unread reading={address} name="your address" />
       <Commands server={server} port={port} />
     </>
   );
@@ -84,7 +84,7 @@ function OwnOutcome({ decision, ip, readOnlyReason }: OwnOutcomeProps) {
   return (
     <>
       <Outcome
-        of={decision}
+        decision={decision}
         remedy={
           canAdd &&
           (entry ? (
@@ -102,7 +102,7 @@ function OwnOutcome({ decision, ip, readOnlyReason }: OwnOutcomeProps) {
           ))
         }
       />
-      {canAdd && <Unread of={rows} what="the authlist" />}
+      {canAdd && <Unread reading={rows} name="the authlist" />}
       {isAdding && <AuthlistForm ip={ip ?? ''} onClose={() => setAdding(false)} />}
     </>
   );
@@ -153,14 +153,14 @@ function Commands({
   return (
     <section class="stack-tight">
       <h3>From a shell</h3>
-      <Copy text={line(port)} what="the command" />
+      <Copy text={line(port)} name="the command" />
       {plain !== undefined && (
         <>
           <p class="note">
             Without custom DNS, as everyone else sees the page. If the page at your address has no
             valid certificate for the hostname, add <code>-k</code> to the first command.
           </p>
-          <Copy text={line(plain)} what="the command without custom DNS" />
+          <Copy text={line(plain)} name="the command without custom DNS" />
         </>
       )}
     </section>

@@ -16,14 +16,14 @@ type Token = ReturnType<typeof useToken>;
 /** Unless `wanted`, nothing is read. */
 export function useToken(wanted: boolean) {
   const { user: usual, hasNone } = useProxyUser(wanted);
-  const [chosen, choose] = useState('');
+  const [selected, select] = useState('');
   const [tokens, setTokens] = useState<Record<string, ProxyToken>>({});
-  const user = chosen || usual;
+  const user = selected || usual;
   const made = tokens[user];
   return {
     hasNone,
     user,
-    choose,
+    select,
     /** The token that was made for this user. */
     made,
     keep: (token: ProxyToken) => setTokens({ ...tokens, [token.user]: token }),
@@ -35,7 +35,7 @@ export type SignInWay = 'address' | 'token';
 
 interface SignInChoiceProps {
   value: SignInWay;
-  onChoose: (way: SignInWay) => void;
+  onSelect: (way: SignInWay) => void;
 }
 
 export function SignInChoice(props: SignInChoiceProps) {
@@ -54,7 +54,7 @@ export function SignInChoice(props: SignInChoiceProps) {
 
 const { hour, day, week, month, year } = lifetimes;
 
-export function TokenFields({ of: { hasNone, user, choose, made, keep } }: { of: Token }) {
+export function TokenFields({ token: { hasNone, user, select, made, keep } }: { token: Token }) {
   const scope = useScope();
   if (hasNone) {
     return <p class="note">The account has no active user with the proxy permission.</p>;
@@ -72,7 +72,7 @@ export function TokenFields({ of: { hasNone, user, choose, made, keep } }: { of:
         onSubmit={make}
       >
         <div class="fields">
-          <ProxyUserField user={user} onInput={choose} />
+          <ProxyUserField user={user} onInput={select} />
           <SelectField
             label="Lifetime of a new token"
             name="lifetime_seconds"
@@ -86,7 +86,7 @@ export function TokenFields({ of: { hasNone, user, choose, made, keep } }: { of:
           ? `The token for ${made.user} works until ${dateTime(made.expiry)}. Copy what you need before you leave this page. It won’t be shown again.`
           : `Replace ${tokenPlace} with a proxy access token of ${user || 'the user'}, or create one here.`}
       </p>
-      {made && <Copy text={made.token} what="the token" />}
+      {made && <Copy text={made.token} name="the token" />}
     </>
   );
 }

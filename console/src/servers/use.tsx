@@ -34,12 +34,12 @@ export function ReadySettings({ server }: { server: OwnServer }) {
   const ports = portsOf(server, exit);
   const offset = (portNumber: number) => String(portNumber - exit.port_base);
   // The port is stored as an offset, so that it stays selected for another exit IP.
-  const chosen = ports.find((candidate) => offset(candidate.port) === port) ?? ports[0];
-  if (!chosen) return null;
+  const selected = ports.find((candidate) => offset(candidate.port) === port) ?? ports[0];
+  if (!selected) return null;
   const way: Through = {
     host: server.hostname,
-    port: override ? chosen.override_port : chosen.port,
-    service: chosen.service,
+    port: override ? selected.override_port : selected.port,
+    service: selected.service,
     ...(by === 'token' ? { credentials: token.credentials } : {}),
   };
   const { name, write } = programs[program];
@@ -61,7 +61,7 @@ export function ReadySettings({ server }: { server: OwnServer }) {
         <SelectField
           label="Proxy"
           name="port"
-          value={offset(chosen.port)}
+          value={offset(selected.port)}
           onInput={(port) => change({ port })}
           options={ports.map((portOption) => ({
             value: offset(portOption.port),
@@ -82,24 +82,24 @@ export function ReadySettings({ server }: { server: OwnServer }) {
         name="override"
         checked={override}
         onChange={(event) => change({ dns: event.currentTarget.checked ? 'own' : '' })}
-        hint={`Connects to the override port, ${chosen.override_port}.`}
+        hint={`Connects to the override port, ${selected.override_port}.`}
       />
       <div class="stack">
-        <SignInChoice value={by} onChoose={(by) => change({ by })} />
-        {by === 'address' ? <OwnAddress /> : <TokenFields of={token} />}
+        <SignInChoice value={by} onSelect={(by) => change({ by })} />
+        {by === 'address' ? <OwnAddress /> : <TokenFields token={token} />}
       </div>
       <div class="stack-tight">
         <Choice
           label="Program"
           shown
           value={program}
-          onChoose={(program) => change({ program })}
+          onSelect={(program) => change({ program })}
           options={Object.entries(programs).map(([value, { name }]) => ({
             value: value as Program,
             text: name,
           }))}
         />
-        <Copy text={text} what={`the settings for ${name}`} />
+        <Copy text={text} name={`the settings for ${name}`} />
         {note && <p class="note">{note}</p>}
       </div>
     </Card>

@@ -6,17 +6,17 @@ import { Badge, Status } from '../ui/ui.ts';
 import type { ExitIp } from './rows.ts';
 
 interface VpnServicesProps {
-  of: ExitIp['vpn'];
+  services: ExitIp['vpn'];
   /** Whether a machine is online now; if not, the status is old and has no colour. */
   isServed: boolean;
 }
 
 /** The services by status: one badge for those that have the same. */
-export function VpnServices({ of, isServed }: VpnServicesProps) {
-  if (of.length === 0) return <span class="note">none</span>;
+export function VpnServices({ services, isServed }: VpnServicesProps) {
+  if (services.length === 0) return <span class="note">none</span>;
   return (
     <ul class="exit-geo">
-      {[...Map.groupBy(of, ({ status }) => status)].map(([status, services]) => (
+      {[...Map.groupBy(services, ({ status }) => status)].map(([status, services]) => (
         <li key={status}>
           {isServed ? (
             <Status status={status} />

@@ -81,7 +81,7 @@ function NewApiToken({ token: { api_token, viewable }, onDone }: NewApiTokenProp
     : 'An admin can view it again later with their password.';
   return (
     <ShownOnce
-      what="the token"
+      name="the token"
       text={api_token}
       lead={viewable ? `${viewing}` : 'Copy it now. It won’t be shown again.'}
       onDone={onDone}
@@ -89,7 +89,7 @@ function NewApiToken({ token: { api_token, viewable }, onDone }: NewApiTokenProp
       {!isOperator && (
         <div class="stack-tight">
           <h3>Try it</h3>
-          <Copy text={curlWith(api_token)} what="the curl line" />
+          <Copy text={curlWith(api_token)} name="the curl line" />
         </div>
       )}
     </ShownOnce>
@@ -131,7 +131,7 @@ export function ViewApiTokenDialog({ token: { id, name }, onClose }: OfToken) {
       make={view}
       shown={({ api_token }) => (
         <ShownOnce
-          what="the token"
+          name="the token"
           text={api_token}
           lead={
             <>

@@ -18,7 +18,7 @@ export function TokensPage() {
   const list = useFilteredList('console_list_tokens', {
     ...{ key: 'id', sorts, sort: '-id', states, base },
   });
-  const { pages, rows, table, selection, chosen } = list;
+  const { pages, rows, table, selection, selected } = list;
   const { dialog, open, openLinked } = useDialog({
     create: (close) => <NewApiTokenDialog onClose={close} />,
   });
@@ -35,7 +35,7 @@ export function TokensPage() {
     >
       <FilteredList
         title="Tokens"
-        what="the API tokens"
+        name="the API tokens"
         empty={
           <Empty title="No API tokens" action={create}>
             Programs need one to manage the account. Create a token for each program.
@@ -43,7 +43,7 @@ export function TokensPage() {
         }
         placeholder="Name"
         bar={
-          <RevokeBar one="API token" many="API tokens" {...{ chosen, selection, open, revoke }}>
+          <RevokeBar one="API token" many="API tokens" {...{ selected, selection, open, revoke }}>
             Requests with them get 401 at once. This can’t be undone: the programs that use them
             need new tokens.
           </RevokeBar>
@@ -53,7 +53,7 @@ export function TokensPage() {
         <TokenTable
           {...table}
           open={open}
-          buttons={<ExportMenu name="api-tokens" of={pages} {...{ header, cells }} />}
+          buttons={<ExportMenu name="api-tokens" pages={pages} {...{ header, cells }} />}
         />
         {rows.some(({ viewable }) => !viewable) && (
           <p class="note">
@@ -90,14 +90,14 @@ function Use() {
         <div class="stack-tight">
           <h3>Current interface</h3>
           <p class="note">The token is the password; the username is empty.</p>
-          <Copy text={curlWith('TOKEN')} what="the line for the current interface" />
+          <Copy text={curlWith('TOKEN')} name="the line for the current interface" />
         </div>
         <div class="stack-tight">
           <h3>Earlier interface</h3>
           <p class="note">The token is the username; the password is empty.</p>
           <Copy
             text={`curl -u TOKEN: ${origin}/v0/contract`}
-            what="the line for the earlier interface"
+            name="the line for the earlier interface"
           />
         </div>
         <div class="stack-tight">
@@ -105,7 +105,7 @@ function Use() {
           <p class="note">
             <code>exw</code> asks for the token once and stores it.
           </p>
-          <Copy text={`exw login --url ${origin}`} what="the exw line" />
+          <Copy text={`exw login --url ${origin}`} name="the exw line" />
         </div>
       </div>
     </Card>

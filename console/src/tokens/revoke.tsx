@@ -2,11 +2,11 @@
 import type { ComponentChildren } from 'preact';
 import { count } from '../format.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
-import type { ChosenInBar } from '../forms/list.ts';
+import type { SelectedInBar } from '../forms/list.ts';
 import { inParts } from '../forms/parts.ts';
-import { Button, ChosenBar } from '../ui/ui.ts';
+import { Button, SelectionBar } from '../ui/ui.ts';
 
-interface RevokeBarProps extends ChosenInBar<{ id: number }> {
+interface RevokeBarProps extends SelectedInBar<{ id: number }> {
   one: string;
   many: string;
   revoke: (ids: number[]) => Promise<unknown>;
@@ -15,19 +15,19 @@ interface RevokeBarProps extends ChosenInBar<{ id: number }> {
 }
 
 export function RevokeBar(props: RevokeBarProps) {
-  const { one: singular, many, chosen, selection, open, revoke, children } = props;
-  const ids = chosen.map(({ id }) => id);
-  const what = count(ids.length, singular, many);
+  const { one: singular, many, selected, selection, open, revoke, children } = props;
+  const ids = selected.map(({ id }) => id);
+  const countText = count(ids.length, singular, many);
   const submit = async () => {
     await inParts(ids, revoke);
     selection.setAll(false);
-    return `${what} revoked.`;
+    return `${countText} revoked.`;
   };
   const ask = () =>
     open((close) => (
       <FormDialog
-        title={`Revoke ${what}?`}
-        verb={`Revoke ${what}`}
+        title={`Revoke ${countText}?`}
+        verb={`Revoke ${countText}`}
         onSubmit={submit}
         onClose={close}
       >
@@ -35,10 +35,10 @@ export function RevokeBar(props: RevokeBarProps) {
       </FormDialog>
     ));
   return (
-    <ChosenBar selection={selection}>
+    <SelectionBar selection={selection}>
       <Button kind="danger" icon="remove" onClick={ask}>
         Revoke …
       </Button>
-    </ChosenBar>
+    </SelectionBar>
   );
 }

@@ -48,7 +48,7 @@ const columns: Array<Column<ApiToken>> = [
     names: true,
     sort: 'name',
     grows: true,
-    cell: ({ name }) => <CutText of={name} />,
+    cell: ({ name }) => <CutText text={name} />,
   },
   {
     heading: 'Access',

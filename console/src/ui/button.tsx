@@ -41,10 +41,10 @@ export function Button({
 }
 
 /** Saves what a card shows as CSV; screen readers hear what that is, such as "accounts". */
-export function ExportCsvButton({ of, ...rest }: { of: string } & ButtonProps) {
+export function ExportCsvButton({ records, ...rest }: { records: string } & ButtonProps) {
   return (
     <Button {...rest} icon="download">
-      Export<span class="visually-hidden"> {of} as CSV</span>
+      Export<span class="visually-hidden"> {records} as CSV</span>
     </Button>
   );
 }

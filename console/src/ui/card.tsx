@@ -70,10 +70,10 @@ export function Stat({
 export type Fact = [string, ComponentChildren];
 
 /** The facts about one thing: names and values in pairs. */
-export function DescriptionList({ of }: { of: readonly Fact[] }) {
+export function DescriptionList({ facts }: { facts: readonly Fact[] }) {
   return (
     <dl class="description-list">
-      {of.map(([name, value]) => (
+      {facts.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd>{value}</dd>

@@ -7,7 +7,7 @@ interface ChoiceProps<V extends string> {
   shown?: boolean;
   options: ReadonlyArray<{ value: V; text: string }>;
   value: V;
-  onChoose: (value: V) => void;
+  onSelect: (value: V) => void;
 }
 
 export function Choice<V extends string>({
@@ -15,7 +15,7 @@ export function Choice<V extends string>({
   shown = false,
   options,
   value,
-  onChoose,
+  onSelect,
 }: ChoiceProps<V>) {
   const name = useId();
   return (
@@ -29,7 +29,7 @@ export function Choice<V extends string>({
               name={name}
               value={option.value}
               checked={option.value === value}
-              onChange={() => onChoose(option.value)}
+              onChange={() => onSelect(option.value)}
             />
             <span>{option.text}</span>
           </label>

@@ -6,12 +6,12 @@ interface CopyProps {
   /** The text that is copied. */
   text: string;
   /** Its name in the button's label: "Copy the token". */
-  what: string;
+  name: string;
   /** Shown instead of the text itself. */
   shown?: string;
 }
 
-export function Copy({ text, what, shown = text }: CopyProps) {
+export function Copy({ text, name, shown = text }: CopyProps) {
   return (
     <div class="copy">
       {/* Long lines scroll: without a mouse their end must be reachable, too. */}
@@ -19,19 +19,19 @@ export function Copy({ text, what, shown = text }: CopyProps) {
       <pre tabIndex={0}>
         <code>{shown}</code>
       </pre>
-      <CopyButton text={text} what={what} />
+      <CopyButton text={text} name={name} />
     </div>
   );
 }
 
 interface CopyButtonProps {
   text: string;
-  what: string;
+  name: string;
   /** Whether the button has text, next to other buttons that do. */
   inWords?: boolean;
 }
 
-export function CopyButton({ text, what, inWords = false }: CopyButtonProps) {
+export function CopyButton({ text, name, inWords = false }: CopyButtonProps) {
   const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle');
   useEffect(() => {
     if (state === 'idle') return;
@@ -50,14 +50,14 @@ export function CopyButton({ text, what, inWords = false }: CopyButtonProps) {
   return (
     <>
       {inWords ? (
-        <Button icon={icon} aria-label={`Copy ${what}`} onClick={copy}>
+        <Button icon={icon} aria-label={`Copy ${name}`} onClick={copy}>
           Copy
         </Button>
       ) : (
-        <IconButton icon={icon} label={`Copy ${what}`} onClick={copy} />
+        <IconButton icon={icon} label={`Copy ${name}`} onClick={copy} />
       )}
       <span role="status" class={state === 'failed' ? 'hint' : 'visually-hidden'}>
-        {state === 'copied' && `Copied ${what}.`}
+        {state === 'copied' && `Copied ${name}.`}
         {state === 'failed' && 'The browser didn’t allow it. Select the text and copy it.'}
       </span>
     </>

@@ -168,8 +168,8 @@ export function SelectField(props: SelectProps) {
 
 /** Options from texts by their values, each with a capital letter. */
 export const optionsIn = (texts: Record<string, string | { text: string }>) =>
-  Object.entries(texts).map(([value, of]) => {
-    const text = typeof of === 'string' ? of : of.text;
+  Object.entries(texts).map(([value, content]) => {
+    const text = typeof content === 'string' ? content : content.text;
     return { value, text: text.charAt(0).toUpperCase() + text.slice(1) };
   });
 

@@ -13,17 +13,17 @@ interface FilterBarProps {
   /** The fields. */
   children: ComponentChildren;
   /** Fields that are seldom needed: behind a button on wide screens too, until one is filled in. */
-  more?: ComponentChildren;
+  rareFields?: ComponentChildren;
   /** The values of these, which are among `values`. */
-  moreValues?: ReadonlyArray<string | undefined>;
+  rareValues?: ReadonlyArray<string | undefined>;
 }
 
 export function FilterBar(props: FilterBarProps) {
-  const { first, values, look = '', children, more, moreValues = [] } = props;
+  const { first, values, look = '', children, rareFields, rareValues = [] } = props;
   const id = useId();
   const moreId = useId();
   const [isOpen, setIsOpen] = useState(false);
-  const [isMore, setIsMore] = useState(moreValues.some(Boolean));
+  const [isMore, setIsMore] = useState(rareValues.some(Boolean));
   const active = values.filter(Boolean).length;
   return (
     <search class={`filters ${look}`}>
@@ -35,7 +35,7 @@ export function FilterBar(props: FilterBarProps) {
       </span>
       <div id={id} class="filters-folded" data-open={isOpen}>
         {children}
-        {more && (
+        {rareFields && (
           <>
             <span class="filters-more-button">
               <Button
@@ -47,7 +47,7 @@ export function FilterBar(props: FilterBarProps) {
               </Button>
             </span>
             <div id={moreId} class="filters-more" data-open={isMore}>
-              {isMore && more}
+              {isMore && rareFields}
             </div>
           </>
         )}

@@ -12,17 +12,17 @@ export interface Reading<T> {
 }
 
 interface LoadedProps<T> {
-  of: Reading<T>;
+  reading: Reading<T>;
   /** Its name, for "Reading the authlist …". */
-  what: string;
+  name: string;
   children: (data: T) => ComponentChildren;
 }
 
-export function Loaded<T>({ of, what, children }: LoadedProps<T>) {
+export function Loaded<T>({ reading, name, children }: LoadedProps<T>) {
   const explain = useContext(Explain);
   // While the server is offline, the frame says so for everything.
   const isShownByFrame = useContext(Reached) === false;
-  const { data, error, refetch } = of;
+  const { data, error, refetch } = reading;
   if (data !== undefined) {
     return (
       <>
@@ -39,19 +39,19 @@ export function Loaded<T>({ of, what, children }: LoadedProps<T>) {
   if (error) {
     return (
       <div class="empty" role="alert">
-        <p class="empty-title">{`Couldn’t load ${what}.`}</p>
+        <p class="empty-title">{`Couldn’t load ${name}.`}</p>
         <p>{explain(error).sentence}</p>
         <Button onClick={() => void refetch()}>Try again</Button>
       </div>
     );
   }
-  return <Loading>{`Loading ${what} …`}</Loading>;
+  return <Loading>{`Loading ${name} …`}</Loading>;
 }
 
 /** Shows what could not be read, while the rest is shown. */
-export function Unread({ of, what }: Omit<LoadedProps<unknown>, 'children'>) {
-  return of.error ? (
-    <Loaded of={of} what={what}>
+export function Unread({ reading, name }: Omit<LoadedProps<unknown>, 'children'>) {
+  return reading.error ? (
+    <Loaded reading={reading} name={name}>
       {() => null}
     </Loaded>
   ) : null;

@@ -25,13 +25,13 @@ export function AllCheck({ selection, rows }: { selection: Selection; rows: numb
 
 interface RowCheckProps {
   selection: Selection;
-  of: RowKey;
+  rowKey: RowKey;
   /** The name of the row, for screen readers. */
   label: string;
 }
 
 /** Space selects the row, arrow keys go to the next one, and with shift they select it, too. */
-export function RowCheck({ selection, of, label }: RowCheckProps) {
+export function RowCheck({ selection, rowKey, label }: RowCheckProps) {
   const move = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step || !(event.currentTarget instanceof HTMLInputElement)) return;
@@ -42,7 +42,7 @@ export function RowCheck({ selection, of, label }: RowCheckProps) {
     if (!next) return;
     next.focus();
     if (!event.shiftKey) return;
-    if (!selection.keys.has(of)) selection.set(of, true, false);
+    if (!selection.keys.has(rowKey)) selection.set(rowKey, true, false);
     selection.set(keyIn(next), true, true);
   };
   return (
@@ -50,10 +50,10 @@ export function RowCheck({ selection, of, label }: RowCheckProps) {
       <input
         type="checkbox"
         aria-label={label}
-        value={JSON.stringify(of)}
-        checked={selection.keys.has(of)}
+        value={JSON.stringify(rowKey)}
+        checked={selection.keys.has(rowKey)}
         onClick={(event) =>
-          selection.set(of, event.currentTarget.checked, event.shiftKey && event.detail > 0)
+          selection.set(rowKey, event.currentTarget.checked, event.shiftKey && event.detail > 0)
         }
         onKeyDown={move}
       />

@@ -6,8 +6,8 @@ export type RowKey = string | number;
 export interface Selection {
   keys: ReadonlySet<RowKey>;
   /** Selects or deselects a row; with `isRange` all from the row that was last selected by hand. */
-  set: (key: RowKey, isChosen: boolean, isRange: boolean) => void;
-  setAll: (isChosen: boolean) => void;
+  set: (key: RowKey, isSelected: boolean, isRange: boolean) => void;
+  setAll: (isSelected: boolean) => void;
   /** The rows that match, if more than those shown can be selected. */
   whole?: WholeList | undefined;
 }
@@ -27,29 +27,29 @@ export interface WholeList {
  * deselected.
  */
 export function useSelection(keys: readonly RowKey[]): Selection {
-  const [chosen, setChosen] = useState<ReadonlySet<RowKey>>(new Set());
+  const [selected, setSelected] = useState<ReadonlySet<RowKey>>(new Set());
   const anchor = useRef<RowKey>();
-  const shown = new Set(keys.filter((key) => chosen.has(key)));
+  const shown = new Set(keys.filter((key) => selected.has(key)));
   useEffect(() => {
-    if (shown.size < chosen.size) setChosen(shown);
-  }, [shown.size, chosen.size]);
+    if (shown.size < selected.size) setSelected(shown);
+  }, [shown.size, selected.size]);
   return {
     keys: shown,
-    set: (key, isChosen, isRange) => {
+    set: (key, isSelected, isRange) => {
       const [from, to] = [keys.indexOf(anchor.current ?? key), keys.indexOf(key)];
       const range =
         isRange && from >= 0 ? keys.slice(Math.min(from, to), Math.max(from, to) + 1) : [key];
       const next = new Set(shown);
       for (const key of range) {
-        if (isChosen) next.add(key);
+        if (isSelected) next.add(key);
         else next.delete(key);
       }
       if (!isRange) anchor.current = key;
-      setChosen(next);
+      setSelected(next);
     },
-    setAll: (isChosen) => {
+    setAll: (isSelected) => {
       anchor.current = undefined;
-      setChosen(new Set(isChosen ? keys : []));
+      setSelected(new Set(isSelected ? keys : []));
     },
   };
 }

@@ -6,7 +6,7 @@ import { StartingFocus } from './starting_focus.tsx';
 
 interface ShownOnceProps {
   /** The secret, and its name for "Copy the token"; without them the children show it. */
-  what?: string;
+  name?: string;
   text?: string;
   /** The text above it. */
   lead: ComponentChildren;
@@ -15,12 +15,12 @@ interface ShownOnceProps {
   onDone: () => void;
 }
 
-export function ShownOnce({ what, text, lead, children, onDone }: ShownOnceProps) {
+export function ShownOnce({ name, text, lead, children, onDone }: ShownOnceProps) {
   return (
     <StartingFocus>
       <p>{lead}</p>
       <div class="stack shown-once">
-        {what !== undefined && text !== undefined && <Copy text={text} what={what} />}
+        {name !== undefined && text !== undefined && <Copy text={text} name={name} />}
         {children}
       </div>
       <div class="actions">

@@ -132,14 +132,18 @@ export function Table<T>(props: TableProps<T>) {
             <tr
               key={keyOf(row)}
               class={
-                [isFaint?.(row) && 'faint', selection?.keys.has(keyOf(row)) && 'chosen']
+                [isFaint?.(row) && 'faint', selection?.keys.has(keyOf(row)) && 'selected']
                   .filter(Boolean)
                   .join(' ') || undefined
               }
             >
               {selection && (
                 <td class="check-cell">
-                  <RowCheck selection={selection} of={keyOf(row)} label={`Select ${nameOf(row)}`} />
+                  <RowCheck
+                    selection={selection}
+                    rowKey={keyOf(row)}
+                    label={`Select ${nameOf(row)}`}
+                  />
                 </td>
               )}
               {columns.map((column) => {
@@ -159,7 +163,11 @@ export function Table<T>(props: TableProps<T>) {
               })}
               {hasEnd && (
                 <td class="row-actions">
-                  <Actions of={actions[at] ?? []} name={String(nameOf(row))} {...{ isNarrow }} />
+                  <Actions
+                    actions={actions[at] ?? []}
+                    name={String(nameOf(row))}
+                    {...{ isNarrow }}
+                  />
                 </td>
               )}
             </tr>
@@ -227,17 +235,17 @@ function ColumnMenu({
 }
 
 interface ActionsProps {
-  of: readonly RowAction[];
+  actions: readonly RowAction[];
   name: string;
   isNarrow: boolean;
 }
 
-function Actions({ of, name, isNarrow }: ActionsProps) {
-  const isMenu = ({ inMenu }: RowAction) => inMenu || (isNarrow && of.length > 1);
-  const menu = of.filter(isMenu);
+function Actions({ actions, name, isNarrow }: ActionsProps) {
+  const isMenu = ({ inMenu }: RowAction) => inMenu || (isNarrow && actions.length > 1);
+  const menu = actions.filter(isMenu);
   return (
     <span class="actions">
-      {of.map((action) => {
+      {actions.map((action) => {
         if (isMenu(action)) return null;
         const {
           text,

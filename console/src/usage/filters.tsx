@@ -1,5 +1,5 @@
 // The filters of the page of usage: the time range, the user, and the server.
-import { type ChosenSpan, SpanFields } from '../charts/span_fields.tsx';
+import { type SelectedSpan, SpanFields } from '../charts/span_fields.tsx';
 import { FilterBar, optionsOf, SelectField } from '../ui/ui.ts';
 
 /** A name, or empty for all. */
@@ -9,7 +9,7 @@ export interface Filters {
 }
 
 interface FilterFieldsProps {
-  span: ChosenSpan;
+  span: SelectedSpan;
   filters: Filters;
   onChange: (changes: Partial<Filters>) => void;
   servers: readonly string[];
@@ -36,13 +36,13 @@ export function FilterFields({ span, filters, onChange, servers, users }: Filter
         {...field('user')}
         options={withAll('All users', users, filters.user)}
       />
-      <SpanFields of={span} />
+      <SpanFields selected={span} />
     </FilterBar>
   );
 }
 
 /** The selected name stays an option when it has no traffic on other days. */
-function withAll(all: string, names: readonly string[], chosen: string) {
-  const listedNames = chosen === '' || names.includes(chosen) ? names : [...names, chosen];
+function withAll(all: string, names: readonly string[], selected: string) {
+  const listedNames = selected === '' || names.includes(selected) ? names : [...names, selected];
   return optionsOf(listedNames.toSorted(), all);
 }

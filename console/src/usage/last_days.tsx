@@ -9,15 +9,15 @@ import '../style/usage.css';
 import { Loaded } from '../ui/ui.ts';
 import { OverTimeCard } from './over_time.tsx';
 
-export function LastDays({ of }: { of: { server: string } | { user: string } }) {
+export function LastDays({ filter }: { filter: { server: string } | { user: string } }) {
   const scope = useScope();
-  const chosen = useSpan({
+  const selected = useSpan({
     names: ['day', 'week', 'month', 'quarter', 'own'],
     standard: 'month',
     grain: daySeconds,
   });
-  const { span, before } = chosen;
-  const query = { ...span, ...of };
+  const { span, before } = selected;
+  const query = { ...span, ...filter };
   const usage = useReadIn(
     scope,
     'get_usage',
@@ -25,7 +25,7 @@ export function LastDays({ of }: { of: { server: string } | { user: string } }) 
     { enabled: span !== undefined },
   );
   return (
-    <Loaded of={usage} what="its usage">
+    <Loaded reading={usage} name="its usage">
       {(report) => (
         <>
           <OverTimeCard
@@ -35,10 +35,10 @@ export function LastDays({ of }: { of: { server: string } | { user: string } }) 
             before={before}
             servers={[]}
           >
-            <SpanFilters of={chosen} />
+            <SpanFilters selected={selected} />
           </OverTimeCard>
           <p>
-            <Link href={addressOf(scope.paths.usage, of)}>Usage in detail</Link>
+            <Link href={addressOf(scope.paths.usage, filter)}>Usage in detail</Link>
           </p>
         </>
       )}

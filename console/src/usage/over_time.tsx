@@ -110,13 +110,13 @@ export function OverTimeCard(props: OverTimeCardProps) {
               />
             </div>
           )}
-          <ExportCsvButton of={name.toLowerCase()} disabled={!shown.data} onClick={save} />
+          <ExportCsvButton records={name.toLowerCase()} disabled={!shown.data} onClick={save} />
         </>
       }
     >
       {children}
       <div ref={box}>
-        <Loaded of={shown} what={`usage by ${by}`}>
+        <Loaded reading={shown} name={`usage by ${by}`}>
           {() => <UsageChart span={span} starts={starts} seconds={seconds} series={series} />}
         </Loaded>
       </div>
@@ -161,8 +161,8 @@ function canTellHours({ from, to }: Pick<Report, 'from' | 'to'>): boolean {
 }
 
 /** Buckets of the future have no value. */
-export const pastValues = (parts: readonly UsageOfPart[], of: (part: UsageOfPart) => number) =>
-  parts.map((part) => (part.start > now.peek() ? null : of(part)));
+export const pastValues = (parts: readonly UsageOfPart[], read: (part: UsageOfPart) => number) =>
+  parts.map((part) => (part.start > now.peek() ? null : read(part)));
 
 export const byDirection = (parts: readonly UsageOfPart[]): Series[] => [
   { name: 'Down', color: '--series-0', mark: 'bar', values: pastValues(parts, ({ down }) => down) },

@@ -20,18 +20,18 @@ export function UsagePage() {
   const [filters, change] = useAddressStates({ server: '', user: '' });
   const contract = useReadIn(scope, 'get_contract', {});
   const { start, period, earlier_periods: earlier } = contract.data ?? {};
-  const chosen = useSpan({
+  const selected = useSpan({
     names: ['day', 'week', 'month', 'quarter', 'year', 'own'],
     standard: 'period',
     grain: daySeconds,
     periods: { ...(start !== undefined && { start, period, earlier }) },
   });
-  const isPeriod = chosen.choice.name === 'period';
+  const isPeriod = selected.choice.name === 'period';
   const { server, user } = filters;
   const isWholePeriod = isPeriod && !server && !user;
-  const enabled = { enabled: isPeriod || chosen.span !== undefined };
+  const enabled = { enabled: isPeriod || selected.span !== undefined };
   // The server knows best which hours count for the current period.
-  const span = isPeriod ? {} : chosen.span;
+  const span = isPeriod ? {} : selected.span;
   const query = {
     ...span,
     ...(server !== '' && { server }),
@@ -41,8 +41,8 @@ export function UsagePage() {
   const before = useReadIn(
     scope,
     'get_usage',
-    { query: { ...query, ...chosen.before, by: 'day' } },
-    { enabled: chosen.before !== undefined },
+    { query: { ...query, ...selected.before, by: 'day' } },
+    { enabled: selected.before !== undefined },
   );
   const byServer = useReadIn(scope, 'get_usage', { query: { ...query, by: 'server' } }, enabled);
   const byUser = useReadIn(scope, 'get_usage', { query: { ...query, by: 'user' } }, enabled);
@@ -52,26 +52,31 @@ export function UsagePage() {
   return (
     <Page note="Traffic of the account, counted hourly. Days are UTC.">
       <FilterFields
-        span={chosen}
+        span={selected}
         filters={filters}
         onChange={change}
         servers={namesIn(allServers.data, 'server')}
         users={namesIn(allUsers.data, 'user')}
       />
       <Unread
-        of={together<unknown>([contract, allServers, allUsers, ...(chosen.before ? [before] : [])])}
-        what="all filters"
+        reading={together<unknown>([
+          contract,
+          allServers,
+          allUsers,
+          ...(selected.before ? [before] : []),
+        ])}
+        name="all filters"
       />
       <p class="fault" role="alert">
-        {chosen.wrong}
+        {selected.wrong}
       </p>
-      <Loaded of={days} what="usage">
+      <Loaded reading={days} name="usage">
         {(report) => (
-          <div class={`stack usage${days.isPlaceholderData || chosen.wrong ? ' stale' : ''}`}>
+          <div class={`stack usage${days.isPlaceholderData || selected.wrong ? ' stale' : ''}`}>
             <Totals
               report={report}
-              before={chosen.before && before.data}
-              onDay={(day) => chosen.change({ span: 'own', first: day, last: day })}
+              before={selected.before && before.data}
+              onDay={(day) => selected.change({ span: 'own', first: day, last: day })}
             />
             {isWholePeriod && contract.data && (
               <AgainstLimit contract={contract.data} report={report} />
@@ -79,24 +84,24 @@ export function UsagePage() {
             <OverTimeCard
               report={report}
               query={query}
-              span={chosen.span ?? report}
-              before={chosen.before}
+              span={selected.span ?? report}
+              before={selected.before}
               servers={bySize(byServer.data)}
             />
           </div>
         )}
       </Loaded>
       <div class="stack">
-        <Unread of={together([byServer, byUser])} what="usage by server and user" />
+        <Unread reading={together([byServer, byUser])} name="usage by server and user" />
         {byServer.data && (
           <SharesCard
             by="server"
             report={byServer.data}
-            onChoose={(name) => change({ server: name })}
+            onSelect={(name) => change({ server: name })}
           />
         )}
         {byUser.data && (
-          <SharesCard by="user" report={byUser.data} onChoose={(name) => change({ user: name })} />
+          <SharesCard by="user" report={byUser.data} onSelect={(name) => change({ user: name })} />
         )}
       </div>
     </Page>

@@ -10,10 +10,10 @@ interface SharesCardProps {
   by: 'server' | 'user';
   report: Report;
   /** Shows only this one. */
-  onChoose: (name: string) => void;
+  onSelect: (name: string) => void;
 }
 
-export function SharesCard({ by, report, onChoose }: SharesCardProps) {
+export function SharesCard({ by, report, onSelect }: SharesCardProps) {
   const { account } = useScope();
   const rows = report.rows
     .map(({ up, down, total, ...row }) => ({ name: row[by] ?? '', up, down, total }))
@@ -31,7 +31,7 @@ export function SharesCard({ by, report, onChoose }: SharesCardProps) {
   return (
     <Card
       title={title}
-      actions={rows.length > 0 && <ExportCsvButton of={title.toLowerCase()} onClick={save} />}
+      actions={rows.length > 0 && <ExportCsvButton records={title.toLowerCase()} onClick={save} />}
     >
       {rows.length === 0 ? (
         <Empty title="No traffic in this period" />
@@ -49,7 +49,7 @@ export function SharesCard({ by, report, onChoose }: SharesCardProps) {
                   rows.length === 1 ? (
                     name
                   ) : (
-                    <button type="button" class="text-button" onClick={() => onChoose(name)}>
+                    <button type="button" class="text-button" onClick={() => onSelect(name)}>
                       <span class="visually-hidden">Show only </span>
                       {name}
                     </button>

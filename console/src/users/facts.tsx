@@ -7,12 +7,12 @@ import type { User } from './user.ts';
 export const flagsOf = (flags: User['flags']) =>
   (['admin', 'billing', 'proxy'] as const).filter((flag) => flags[flag]);
 
-export function Permissions({ of }: { of: User }) {
-  const { flags, active } = of;
+export function Permissions({ user }: { user: User }) {
+  const { flags, active } = user;
   return (
     <span class="badges">
       {!active && <Badge tone="warn">inactive</Badge>}
-      <PassedLimits of={of} />
+      <PassedLimits user={user} />
       {flagsOf(flags).map((flag) => (
         <Badge key={flag} tone="neutral">
           {flag}
@@ -23,8 +23,8 @@ export function Permissions({ of }: { of: User }) {
   );
 }
 
-export function SignIn({ of }: { of: User['sign_in'] }) {
-  const { has_password, second_factor, invited_until, last_sign_in_at, sessions } = of;
+export function SignIn({ signIn }: { signIn: User['sign_in'] }) {
+  const { has_password, second_factor, invited_until, last_sign_in_at, sessions } = signIn;
   const ways = has_password
     ? second_factor
       ? 'Password and second factor'

@@ -98,7 +98,7 @@ export function ChangeUserDialog({ user, onClose }: { user: User; onClose: () =>
     >
       <div class="stack" onChange={(event) => lookAt(event.currentTarget.closest('form'))}>
         <DisplayNameField required defaultValue={user.display_name} />
-        <FlagFields of={user.flags} isSelf={isSelf} />
+        <FlagFields flags={user.flags} isSelf={isSelf} />
         <CheckField
           label="Active"
           name="active"
@@ -119,7 +119,7 @@ function DisplayNameField(given: { hint?: string; required?: boolean; defaultVal
   return <TextField label="Display name" name="display_name" maxLength={128} {...given} />;
 }
 
-function FlagFields({ of, isSelf = false }: { of?: User['flags']; isSelf?: boolean }) {
+function FlagFields({ flags, isSelf = false }: { flags?: User['flags']; isSelf?: boolean }) {
   const id = useId();
   const wrong = useFieldFault('flags');
   return (
@@ -135,7 +135,7 @@ function FlagFields({ of, isSelf = false }: { of?: User['flags']; isSelf?: boole
               ? `${hint} Without it you can’t give it back to yourself.`
               : hint
           }
-          defaultChecked={of?.[flag] ?? (of === undefined && flag === 'proxy')}
+          defaultChecked={flags?.[flag] ?? (flags === undefined && flag === 'proxy')}
         />
       ))}
       {wrong && (

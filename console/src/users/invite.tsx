@@ -46,7 +46,7 @@ export function InviteDialog({ user, isNew = false, onClose }: InviteDialogProps
       onClose={onClose}
       shown={({ url, expiry }) => (
         <ShownOnce
-          what="the link"
+          name="the link"
           text={url}
           lead={
             <>

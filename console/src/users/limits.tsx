@@ -17,7 +17,7 @@ export function hasLimits({ limits }: User): boolean {
 }
 
 /** The limits that a user has passed. */
-export function PassedLimits({ of: { limits, over_limit } }: { of: User }) {
+export function PassedLimits({ user: { limits, over_limit } }: { user: User }) {
   const { active_until, on_limit } = limits;
   return (
     <>
@@ -52,7 +52,7 @@ export function LimitsCard({ user, open }: { user: User; open: OpenDialog }) {
         )
       }
     >
-      <DescriptionList of={factsOf(user)} />
+      <DescriptionList facts={factsOf(user)} />
     </Card>
   );
 }
@@ -61,7 +61,9 @@ export function LimitsCard({ user, open }: { user: User; open: OpenDialog }) {
 function factsOf(user: User): Array<[string, ComponentChildren]> {
   const { max_connections, max_addresses, address_seconds, ...limits } = user.limits;
   const { active_until, services, servers } = limits;
-  const facts: Array<[string, ComponentChildren]> = [['Usage in this period', <Usage of={user} />]];
+  const facts: Array<[string, ComponentChildren]> = [
+    ['Usage in this period', <Usage user={user} />],
+  ];
   if (max_connections !== null) {
     facts.push(['Connections', `${max_connections.toLocaleString('en')} at once`]);
   }
@@ -83,7 +85,7 @@ function factsOf(user: User): Array<[string, ComponentChildren]> {
   return facts;
 }
 
-function Usage({ of: { name, period, limits } }: { of: User }) {
+function Usage({ user: { name, period, limits } }: { user: User }) {
   const { limit_bytes, on_limit } = limits;
   if (limit_bytes === null) return <>{bytes(period.usage)}</>;
   const text = `${bytes(period.usage)} of ${bytes(limit_bytes)}`;

@@ -26,7 +26,7 @@ const windows = [60, 120, 300, 600];
 /** A limit in a form: its fields, and what they say. */
 interface LimitOfForm {
   text: string;
-  Fields: (given: { of: Limits }) => ComponentChildren;
+  Fields: (given: { limits: Limits }) => ComponentChildren;
   /** `before` keeps the seconds of a time. Errors: ApiError 400. */
   read: (fields: FormData, before: Limits) => Partial<Limits>;
 }
@@ -41,17 +41,17 @@ const someOf = <T,>(list: readonly T[]) => (list.length > 0 ? [...list] : null);
 const limitsOfForm = {
   limit_bytes: {
     text: 'Bytes in a billing period',
-    Fields: ({ of }) => (
+    Fields: ({ limits }) => (
       <>
         <LimitField
           label="Bytes in a billing period"
-          value={of.limit_bytes ?? undefined}
+          value={limits.limit_bytes ?? undefined}
           none="No limit of their own."
         />
         <SelectField
           label="When these are used up"
           name={field('on_limit')}
-          initial={of.on_limit}
+          initial={limits.on_limit}
           options={[
             { value: 'refuse', text: 'Refuse the user until the next billing period' },
             { value: 'notify', text: 'Only show it' },
@@ -66,12 +66,12 @@ const limitsOfForm = {
   },
   max_connections: {
     text: 'Connections at once',
-    Fields: ({ of }) => (
+    Fields: ({ limits }) => (
       <AmountField
         label="Connections at once"
         name={field('max_connections')}
         max={1_000_000}
-        value={of.max_connections}
+        value={limits.max_connections}
         hint="In the whole network."
       />
     ),
@@ -79,20 +79,20 @@ const limitsOfForm = {
   },
   max_addresses: {
     text: 'Source addresses at once',
-    Fields: ({ of }) => (
+    Fields: ({ limits }) => (
       <>
         <AmountField
           label="Source addresses at once"
           name={field('max_addresses')}
           max={256}
-          value={of.max_addresses}
+          value={limits.max_addresses}
           hint="An IPv6 address counts as its /64."
         />
         <SelectField
           label="An address counts for"
           name={field('address_seconds')}
-          initial={String(of.address_seconds)}
-          options={[...new Set([...windows, of.address_seconds])].map((seconds) => ({
+          initial={String(limits.address_seconds)}
+          options={[...new Set([...windows, limits.address_seconds])].map((seconds) => ({
             value: String(seconds),
             text: `${seconds / 60} min after its last connection`,
           }))}
@@ -107,7 +107,7 @@ const limitsOfForm = {
   },
   active_until: {
     text: 'End of the access',
-    Fields: ({ of }) => <EndField at={of.active_until} />,
+    Fields: ({ limits }) => <EndField at={limits.active_until} />,
     read: (fields, { active_until }) => {
       const text = textOf(fields, field('active_until'));
       return { active_until: expiryFrom(text, now.value, active_until ?? undefined) ?? null };
@@ -115,7 +115,7 @@ const limitsOfForm = {
   },
   services: {
     text: 'Services',
-    Fields: ({ of }) => <ServiceFields of={of.services} />,
+    Fields: ({ limits }) => <ServiceFields services={limits.services} />,
     read: (fields) => {
       const selected = fields.getAll(field('services'));
       return { services: someOf(services.filter((service) => selected.includes(service))) };
@@ -123,7 +123,7 @@ const limitsOfForm = {
   },
   servers: {
     text: 'Servers',
-    Fields: ({ of }) => <ServerFields of={of.servers} />,
+    Fields: ({ limits }) => <ServerFields servers={limits.servers} />,
     read: (fields, { servers }) => {
       const selected = fields.getAll(field('servers')).map(String);
       // The servers of the limit were removed: saving another limit does not end this one.
@@ -136,12 +136,12 @@ const limitsOfForm = {
 const parts: LimitOfForm[] = Object.values(limitsOfForm);
 
 /** The fields of all limits. */
-export function LimitFields({ of = noLimits }: { of?: Limits }) {
+export function LimitFields({ limits = noLimits }: { limits?: Limits }) {
   return (
     <>
       <p class="note">They apply next to those of the contract. An empty field is no limit.</p>
       {parts.map(({ text, Fields }) => (
-        <Fields key={text} of={of} />
+        <Fields key={text} limits={limits} />
       ))}
     </>
   );
@@ -174,7 +174,7 @@ export function LimitsDialog({ user, onClose }: LimitsDialogProps) {
         limitIn(fields) === undefined ? undefined : cutOffOf(user, changedLimits(fields, limits))
       }
     >
-      <LimitFields of={limits} />
+      <LimitFields limits={limits} />
     </FormDialog>
   );
 }
@@ -193,14 +193,14 @@ const termsOf = ({ on_limit, limit_bytes, active_until }: Limits) => ({
 interface ManyLimitsDialogProps {
   users: readonly User[];
   /** "3 users". */
-  what: string;
+  countText: string;
   /** Null: all limits are removed. */
   onSubmit: (limits: Partial<Limits> | null) => Promise<unknown>;
   onClose: () => void;
 }
 
 /** One limit for several users: the others of each stay. */
-export function ManyLimitsDialog({ users, what, onSubmit, onClose }: ManyLimitsDialogProps) {
+export function ManyLimitsDialog({ users, countText, onSubmit, onClose }: ManyLimitsDialogProps) {
   const [shown, setShown] = useState<string>('limit_bytes');
   const part: LimitOfForm | undefined = isOneOf(limitsOfForm, shown)
     ? limitsOfForm[shown]
@@ -212,13 +212,13 @@ export function ManyLimitsDialog({ users, what, onSubmit, onClose }: ManyLimitsD
     const refused = users.filter((user) => cutOffOf(user, changes)).map(({ name }) => name);
     const [first, ...rest] = refused;
     if (first === undefined) return undefined;
-    const whom = rest.length === 0 ? first : `${refused.length} of ${what}`;
+    const whom = rest.length === 0 ? first : `${refused.length} of ${countText}`;
     return `Once you save, nodes refuse every connection of ${whom}.`;
   };
   return (
     <FormDialog
-      title={`Limits of ${what}`}
-      verb={`${part ? 'Change' : 'Remove all limits of'} ${what}`}
+      title={`Limits of ${countText}`}
+      verb={`${part ? 'Change' : 'Remove all limits of'} ${countText}`}
       kind={part ? 'primary' : 'danger'}
       onClose={onClose}
       onSubmit={(fields) => onSubmit(part ? part.read(fields, noLimits) : null)}
@@ -236,7 +236,7 @@ export function ManyLimitsDialog({ users, what, onSubmit, onClose }: ManyLimitsD
       />
       {part ? (
         <>
-          <part.Fields key={shown} of={noLimits} />
+          <part.Fields key={shown} limits={noLimits} />
           <p class="note">Other limits stay as they are. An empty field is no limit.</p>
         </>
       ) : (
@@ -272,7 +272,7 @@ function EndField({ at }: { at: number | null }) {
   );
 }
 
-function ServiceFields({ of: limited }: { of: Limits['services'] }) {
+function ServiceFields({ services: limited }: { services: Limits['services'] }) {
   const id = useId();
   return (
     <fieldset aria-describedby={id}>
@@ -293,13 +293,13 @@ function ServiceFields({ of: limited }: { of: Limits['services'] }) {
   );
 }
 
-function ServerFields({ of: limited }: { of: Limits['servers'] }) {
-  const [chosen, setChosen] = useState(limited ?? []);
+function ServerFields({ servers: limited }: { servers: Limits['servers'] }) {
+  const [selected, setSelected] = useState(limited ?? []);
   return (
     <ServerChecks
       name={field('servers')}
-      chosen={chosen}
-      onChoose={setChosen}
+      selected={selected}
+      onSelect={setSelected}
       useServers={useFoundServers}
       none="The contract has none yet."
       hint={

@@ -7,18 +7,18 @@ import { readSessionAgain } from '../api/session.ts';
 import { count } from '../format.ts';
 import { differing } from '../forms/differing.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
-import type { Chosen, ChosenInBar, ChosenInDialog } from '../forms/list.ts';
+import type { Selected, SelectedInBar, SelectedInDialog } from '../forms/list.ts';
 import { inParts } from '../forms/parts.ts';
 import { ConfirmPassword, confirmationOf } from '../forms/password.tsx';
 import { undoBy } from '../forms/undo.ts';
-import { Button, ChosenBar, notify, optionsIn, SelectField, textOf } from '../ui/ui.ts';
+import { Button, notify, optionsIn, SelectField, SelectionBar, textOf } from '../ui/ui.ts';
 import { ManyLimitsDialog } from './limits_form.tsx';
 import { type Limits, noLimits, type User } from './user.ts';
 
 /** The bar for selected users. */
-export function ManyUsersBar({ open, ...many }: ChosenInBar<User>) {
+export function ManyUsersBar({ open, ...many }: SelectedInBar<User>) {
   return (
-    <ChosenBar selection={many.selection}>
+    <SelectionBar selection={many.selection}>
       <Button onClick={() => open((close) => <ChangePermission {...many} onClose={close} />)}>
         Permission …
       </Button>
@@ -42,7 +42,7 @@ export function ManyUsersBar({ open, ...many }: ChosenInBar<User>) {
           {active ? 'Make active …' : 'Make inactive …'}
         </Button>
       ))}
-    </ChosenBar>
+    </SelectionBar>
   );
 }
 
@@ -65,7 +65,7 @@ const mostAtOnce = (users: readonly object[]) =>
   );
 
 /** Changes the users that differ. */
-function useChange({ chosen, selection }: Chosen<User>) {
+function useChange({ selected, selection }: Selected<User>) {
   const scope = useScope();
   const send = (all: Array<Change & { id: number }>, confirmation = {}) =>
     inParts(
@@ -78,9 +78,9 @@ function useChange({ chosen, selection }: Chosen<User>) {
     to: Change,
     before: (user: User) => Change,
     fields: FormData,
-    done: (what: string) => string,
+    done: (countText: string) => string,
   ) => {
-    const changed = chosen.filter(differs);
+    const changed = selected.filter(differs);
     if (changed.length === 0) return notify('Nothing to change.');
     const users = changed.map(({ id }) => ({ id, ...to }));
     await send(users, confirmationOf(fields));
@@ -101,17 +101,17 @@ function useChange({ chosen, selection }: Chosen<User>) {
 const isAdmin = ({ active, flags }: User) => active && flags.admin;
 const isLess = (to: Change) => to.active === false || to.flags?.admin === false;
 
-function ChangeActive({ active, onClose, ...many }: ChosenInDialog<User> & { active: boolean }) {
+function ChangeActive({ active, onClose, ...many }: SelectedInDialog<User> & { active: boolean }) {
   const { isOperator } = useScope();
   const change = useChange(many);
-  const what = countOf(many.chosen);
+  const countText = countOf(many.selected);
   const makesAdmin =
-    !isOperator && active && many.chosen.some((user) => !user.active && user.flags.admin);
+    !isOperator && active && many.selected.some((user) => !user.active && user.flags.admin);
   const word = active ? 'active' : 'inactive';
   return (
     <FormDialog
-      title={`Make ${what} ${word}?`}
-      verb={`Make ${what} ${word}`}
+      title={`Make ${countText} ${word}?`}
+      verb={`Make ${countText} ${word}`}
       kind={active ? 'primary' : 'danger'}
       onClose={onClose}
       onSubmit={(fields) =>
@@ -136,21 +136,21 @@ function ChangeActive({ active, onClose, ...many }: ChosenInDialog<User> & { act
 
 const flags = optionsIn({ proxy: 'proxy', billing: 'billing', admin: 'admin' });
 
-function ChangePermission({ onClose, ...many }: ChosenInDialog<User>) {
+function ChangePermission({ onClose, ...many }: SelectedInDialog<User>) {
   const { isOperator } = useScope();
   const change = useChange(many);
   const [flag, setFlag] = useState<string>('proxy');
   const [gives, setGives] = useState('give');
-  const what = countOf(many.chosen);
+  const countText = countOf(many.selected);
   const makesAdmin =
     !isOperator &&
     flag === 'admin' &&
     gives === 'give' &&
-    many.chosen.some((user) => user.active && !user.flags.admin);
+    many.selected.some((user) => user.active && !user.flags.admin);
   return (
     <FormDialog
-      title={`Change a permission of ${what}`}
-      verb={`Change ${what}`}
+      title={`Change a permission of ${countText}`}
+      verb={`Change ${countText}`}
       kind="primary"
       onClose={onClose}
       onSubmit={(fields) => {
@@ -186,13 +186,15 @@ function ChangePermission({ onClose, ...many }: ChosenInDialog<User>) {
   );
 }
 
-function ChangeLimits({ onClose, ...many }: ChosenInDialog<User>) {
+function ChangeLimits({ onClose, ...many }: SelectedInDialog<User>) {
   const change = useChange(many);
-  const what = countOf(many.chosen);
+  const countText = countOf(many.selected);
   const save = (limits: Partial<Limits> | null) => {
     const wanted = limits ?? noLimits;
     const isSame = (user: User) => Object.keys(differing<Limits>(user.limits, wanted)).length === 0;
-    const before = ({ limits: of }: User) => ({ limits: differing<Limits>(wanted as Limits, of) });
+    const before = ({ limits: current }: User) => ({
+      limits: differing<Limits>(wanted as Limits, current),
+    });
     return change(
       (user) => !isSame(user),
       { limits },
@@ -201,25 +203,32 @@ function ChangeLimits({ onClose, ...many }: ChosenInDialog<User>) {
       (changed) => (limits ? `Saved the limits of ${changed}.` : `Limits of ${changed} removed.`),
     );
   };
-  return <ManyLimitsDialog users={many.chosen} what={what} onSubmit={save} onClose={onClose} />;
+  return (
+    <ManyLimitsDialog
+      users={many.selected}
+      countText={countText}
+      onSubmit={save}
+      onClose={onClose}
+    />
+  );
 }
 
-function EndSessions({ chosen, selection, onClose }: ChosenInDialog<User>) {
+function EndSessions({ selected, selection, onClose }: SelectedInDialog<User>) {
   const scope = useScope();
-  const what = countOf(chosen);
-  const isSelf = chosen.some(({ name }) => name === scope.user);
+  const countText = countOf(selected);
+  const isSelf = selected.some(({ name }) => name === scope.user);
   return (
     <FormDialog
-      title={`End all sessions of ${what}`}
-      verb={`Sign ${what} out`}
+      title={`End all sessions of ${countText}`}
+      verb={`Sign ${countText} out`}
       onClose={onClose}
       onSubmit={async () => {
         await inParts(
-          chosen.map(({ id }) => id),
+          selected.map(({ id }) => id),
           (ids) => changeIn(scope, 'end_sessions_of_users', { body: { ids } }),
         );
         selection.setAll(false);
-        return `All sessions of ${what} have ended.`;
+        return `All sessions of ${countText} have ended.`;
       }}
     >
       <p>

@@ -66,19 +66,19 @@ export function OneUser({ name }: { name: string }) {
         </>
       }
     >
-      <Loaded of={user} what="the user">
+      <Loaded reading={user} name="the user">
         {(record) => (
           <>
-            <Facts of={record} />
+            <Facts user={record} />
             <LimitsCard user={record} open={open} />
           </>
         )}
       </Loaded>
-      <Unread of={vpn} what="whether a server has a VPN" />
-      {(flags.admin || flags.proxy) && <ConnectedCard of={{ user: name }} />}
+      <Unread reading={vpn} name="whether a server has a VPN" />
+      {(flags.admin || flags.proxy) && <ConnectedCard target={{ user: name }} />}
       <UserEntries user={name} note={`Connections from these addresses count as ${name}.`} />
       <RefusalsOfUser name={name} />
-      {(flags.admin || flags.billing) && <LastDays of={{ user: name }} />}
+      {(flags.admin || flags.billing) && <LastDays filter={{ user: name }} />}
       {dialog}
     </Page>
   );
@@ -105,15 +105,15 @@ function Links({ name }: { name: string }) {
   );
 }
 
-function Facts({ of }: { of: User }) {
-  const { display_name, sign_in } = of;
+function Facts({ user }: { user: User }) {
+  const { display_name, sign_in } = user;
   return (
     <Card>
       <DescriptionList
-        of={[
+        facts={[
           ['Display name', display_name],
-          ['Permissions', <Permissions of={of} />],
-          ['Sign-in', <SignIn of={sign_in} />],
+          ['Permissions', <Permissions user={user} />],
+          ['Sign-in', <SignIn signIn={sign_in} />],
           ['Last sign-in', <Since at={sign_in.last_sign_in_at} />],
           ['Sessions', count(sign_in.sessions, 'open session')],
         ]}

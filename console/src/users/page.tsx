@@ -58,9 +58,9 @@ function ListPage() {
       base,
       canSelect: isAdmin,
     },
-    ...(flag ? { more: { flag } } : {}),
+    ...(flag ? { ownFilters: { flag } } : {}),
   });
-  const { pages, rows, table, selection, chosen } = list;
+  const { pages, rows, table, selection, selected } = list;
   const { dialog, open, openLinked } = useDialog({
     add: (close) => {
       const invite = (user: User) => {
@@ -97,13 +97,13 @@ function ListPage() {
     >
       <FilteredList
         title={isAdmin ? 'Users' : 'You'}
-        what="the users"
+        name="the users"
         empty={
           <Empty title="No users yet" action={isAdmin && add}>
             Add one for each person or program that uses the proxies.
           </Empty>
         }
-        lead={<Unread of={vpn} what="whether a server has a VPN" />}
+        lead={<Unread reading={vpn} name="whether a server has a VPN" />}
         placeholder="Name"
         fields={
           <SelectField
@@ -114,7 +114,7 @@ function ListPage() {
             options={optionsIn({ '': 'Any', ...flagOptions })}
           />
         }
-        bar={<ManyUsersBar {...{ chosen, selection, open }} />}
+        bar={<ManyUsersBar {...{ selected, selection, open }} />}
         hasHead={isAdmin}
         {...{ list }}
       >
@@ -129,7 +129,7 @@ function ListPage() {
           {...(isAdmin ? {} : { sorting: undefined, choice: undefined })}
           isFaint={({ active }) => !active}
           actions={actionsOf}
-          buttons={isAdmin && <ExportMenu name="users" of={pages} {...{ header, cells }} />}
+          buttons={isAdmin && <ExportMenu name="users" pages={pages} {...{ header, cells }} />}
         />
       </FilteredList>
       <Card title="Proxy access tokens">
@@ -172,16 +172,16 @@ const columnsOf = ({ user: ownName, paths }: Scope): Array<Column<User>> => [
     grows: true,
     rank: 2,
     cell: ({ name, display_name }) => (
-      <CutText of={display_name === name ? '' : display_name} look="note" />
+      <CutText text={display_name === name ? '' : display_name} look="note" />
     ),
   },
   {
     heading: 'Permissions',
     sort: 'flags',
     needs: 11,
-    cell: (user) => <Permissions of={user} />,
+    cell: (user) => <Permissions user={user} />,
   },
-  { heading: 'Sign-in', cut: true, rank: 1, cell: ({ sign_in }) => <SignIn of={sign_in} /> },
+  { heading: 'Sign-in', cut: true, rank: 1, cell: ({ sign_in }) => <SignIn signIn={sign_in} /> },
   {
     heading: 'Last sign-in',
     sort: 'last_sign_in_at',

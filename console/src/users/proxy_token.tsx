@@ -14,8 +14,8 @@ export function ProxyTokenDialog({ user: { name }, onClose }: { user: User; onCl
   const scope = useScope();
   const contract = useReadIn(scope, 'get_contract', {});
   const make = (fields: FormData) => {
-    const chosen = textOf(fields, 'lifetime_seconds');
-    const body = { user: name, ...(chosen ? { lifetime_seconds: Number(chosen) } : {}) };
+    const lifetime = textOf(fields, 'lifetime_seconds');
+    const body = { user: name, ...(lifetime ? { lifetime_seconds: Number(lifetime) } : {}) };
     return changeIn(scope, 'create_proxy_token', { body });
   };
   const { hour, day, week, month, quarter, year } = lifetimes;
@@ -40,7 +40,7 @@ export function ProxyTokenDialog({ user: { name }, onClose }: { user: User; onCl
           ...lifetimeOptions(hour, day, week, month, quarter, year),
         ]}
       />
-      <Unread of={contract} what="the default lifetime" />
+      <Unread reading={contract} name="the default lifetime" />
     </MakerDialog>
   );
 }
@@ -55,21 +55,21 @@ function NewToken({ token, onDone }: { token: ProxyToken; onDone: () => void }) 
     `curl -x ${server?.hostname}:${port} -U ${credentials} https://example.com/`;
   return (
     <ShownOnce
-      what="the token"
+      name="the token"
       text={token.token}
       lead={`Works until ${dateTime(token.expiry)}. Copy it now; it won’t be shown again.`}
       onDone={onDone}
     >
       <div class="stack-tight">
         <h3>User and password together</h3>
-        <Copy text={pair} shown={shownPair} what="user and token" />
+        <Copy text={pair} shown={shownPair} name="user and token" />
       </div>
       <div class="stack-tight">
         <h3>With curl{server && port ? `, through ${server.title}` : ''}</h3>
         {server && port ? (
-          <Copy text={curlWith(pair)} shown={curlWith(shownPair)} what="the curl line" />
+          <Copy text={curlWith(pair)} shown={curlWith(shownPair)} name="the curl line" />
         ) : (
-          <Loaded of={reading} what="the servers">
+          <Loaded reading={reading} name="the servers">
             {() => <p class="note">There is no server on the contract yet to try it with.</p>}
           </Loaded>
         )}

@@ -25,7 +25,7 @@ export function SignInLinkDialog({ user, onClose }: { user: User; onClose: () =>
       onClose={onClose}
       shown={({ url, expiry }) => (
         <ShownOnce
-          what="the link"
+          name="the link"
           text={url}
           lead={`This link signs in as ${name} of ${account}. It works once, until ${dateTime(expiry)}, and won’t be shown again.`}
           onDone={onClose}

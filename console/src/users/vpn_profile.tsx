@@ -53,11 +53,11 @@ export function useHasVpn({ base }: Scope) {
 
 export function VpnProfileDialog({ user: { name }, onClose }: { user: User; onClose: () => void }) {
   const scope = useScope();
-  const [chosen, setChosen] = useState('');
-  const path = { server: chosen };
-  const server = useReadIn(scope, 'get_server', { path }, { enabled: chosen !== '' });
+  const [selected, setSelected] = useState('');
+  const path = { server: selected };
+  const server = useReadIn(scope, 'get_server', { path }, { enabled: selected !== '' });
   // The VPN has no IPv6 exits.
-  const exits = (chosen !== '' ? (server.data?.ips ?? []) : [])
+  const exits = (selected !== '' ? (server.data?.ips ?? []) : [])
     .map(({ ip }) => ip)
     .filter((ip) => !ip.includes(':'));
   const make = (fields: FormData) => {
@@ -85,15 +85,15 @@ export function VpnProfileDialog({ user: { name }, onClose }: { user: User; onCl
         derived, not stored: each server has its own, and it stays the same.
       </p>
       <ServerField
-        value={chosen}
-        onInput={setChosen}
+        value={selected}
+        onInput={setSelected}
         none="All servers with a VPN"
         useChoices={useVpnServerChoices}
       />
-      <Unread of={server} what="the exits of the server" />
+      <Unread reading={server} name="the exits of the server" />
       {exits.length > 1 && (
         <SelectField
-          key={chosen}
+          key={selected}
           label="Exit"
           name="exit_ip"
           options={exits.map((ip) => ({ value: ip, text: ip }))}
@@ -201,7 +201,7 @@ function Value({ name, text }: { name: string; text: string }) {
   return (
     <>
       <span class="note">{name}</span>
-      <Copy text={text} what={name.toLowerCase()} />
+      <Copy text={text} name={name.toLowerCase()} />
     </>
   );
 }

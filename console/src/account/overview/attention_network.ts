@@ -40,9 +40,9 @@ const namesOf = ({ rows, found: matchCount }: Found) =>
   );
 
 /** The exit IPs for which `is` holds. When not all servers were read, only servers are counted. */
-function exitsThatAre({ rows, found: matchCount }: Found, is: (exit: Exit) => boolean) {
+function exitsThatAre({ rows, found: matchCount }: Found, isWanted: (exit: Exit) => boolean) {
   const exits = rows.flatMap(({ server, ips }) =>
-    ips.filter(is).map(({ ip }) => `${ip} (${server})`),
+    ips.filter(isWanted).map(({ ip }) => `${ip} (${server})`),
   );
   return matchCount > rows.length
     ? { many: undefined, names: namesOf({ rows, found: matchCount }) }
@@ -77,9 +77,9 @@ export function ofServers({ servers = {} }: Known): Item[] {
   for (const status of ['crit', 'warn', 'unknown'] as const) {
     const all = servers[status] ?? none;
     // Without a node nothing is checked: the servers' own lines say so.
-    const of = status === 'unknown' ? withNode(all) : all;
-    if (of.found === 0) continue;
-    const { many, names } = exitsThatAre(of, (exit) => exit.status === status);
+    const exits = status === 'unknown' ? withNode(all) : all;
+    if (exits.found === 0) continue;
+    const { many, names } = exitsThatAre(exits, (exit) => exit.status === status);
     // A server is also unknown when it has no exit IP.
     if (many === 0) continue;
     const [, severalFail] = exitFaults[status];
@@ -88,7 +88,7 @@ export function ofServers({ servers = {} }: Known): Item[] {
       tone: exitTones[status],
       sentence:
         many === undefined
-          ? `On ${of.found.toLocaleString('en')} servers ${severalFail}: ${names}.`
+          ? `On ${exits.found.toLocaleString('en')} servers ${severalFail}: ${names}.`
           : `${count(many, ...exitFaults[status])}: ${names}.`,
       link: serversBy(status),
     });

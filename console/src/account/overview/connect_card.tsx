@@ -81,7 +81,7 @@ export function ConnectCard({ servers, toTry: place, listed, isConnected }: Conn
             isDone={isConnected}
             note={`The page sees the exit IP ${place.exit}.`}
           >
-            <Copy text={curlThrough(through(place), example)} what="the command" />
+            <Copy text={curlThrough(through(place), example)} name="the command" />
           </Step>
         )}
       </Steps>
@@ -93,7 +93,7 @@ export function ConnectCard({ servers, toTry: place, listed, isConnected }: Conn
           </p>
           <Copy
             text={curlThrough({ ...through(place), credentials }, example)}
-            what="the command with a token"
+            name="the command with a token"
           />
         </div>
       )}
@@ -183,7 +183,7 @@ function OwnAddress({ isAnyListed }: { isAnyListed: boolean }) {
         )
       }
     >
-      <Unread of={address} what="your address" />
+      <Unread reading={address} name="your address" />
       {canList && (
         <div class="actions">
           <Button busy={busy} onClick={(event) => void list(event.currentTarget)}>

@@ -44,7 +44,7 @@ export function TopServers({ linksToServers }: { linksToServers: boolean }) {
       note={rows.data && `By usage in this period; ${count(total, 'server')} on the contract.`}
       actions={linksToServers && <Link href={paths.servers}>All servers</Link>}
     >
-      <Loaded of={rows} what="the top servers">
+      <Loaded reading={rows} name="the top servers">
         {() =>
           top.length === 0 ? (
             <p>No traffic yet in this period.</p>

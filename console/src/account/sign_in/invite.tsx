@@ -24,7 +24,7 @@ export function InvitePage({ code }: { code: string }) {
   }
   return (
     <SingleCard title="Set your password">
-      <Loaded of={invite} what="the invitation">
+      <Loaded reading={invite} name="the invitation">
         {(invitation) => <Acceptance code={code} {...invitation} />}
       </Loaded>
     </SingleCard>

@@ -85,7 +85,7 @@ function Sessions() {
       note="Where you’re signed in. If you don’t recognize one, end it and change your password."
       actions={others > 0 && <Button onClick={endOthers}>End all others</Button>}
     >
-      <Loaded of={sessions} what="your sessions">
+      <Loaded reading={sessions} name="your sessions">
         {(list) => (
           <Table
             caption="Your sessions"

@@ -26,7 +26,7 @@ export function RecoveryCodes({ codes, onDone }: { codes: string[]; onDone: () =
         </ul>
       </div>
       <div class="actions">
-        <CopyButton inWords text={codes.join('\n')} what="the recovery codes" />
+        <CopyButton inWords text={codes.join('\n')} name="the recovery codes" />
         <Button icon="download" onClick={save}>
           Save as text
         </Button>

@@ -43,7 +43,7 @@ export function EnrolDialog({ onClose }: { onClose: () => void }) {
             <p>Scan this with an authenticator app on your phone, or enter the secret.</p>
             <QrCode text={pending.url} label="QR code of the secret below" />
             <div class="shown-once">
-              <Copy text={pending.secret} shown={inFours(pending.secret)} what="the secret" />
+              <Copy text={pending.secret} shown={inFours(pending.secret)} name="the secret" />
             </div>
             <TextField
               label="Code"

@@ -68,7 +68,7 @@ export function NewAccountDialog({ onClose, onDone }: NewAccountDialogProps) {
     return (
       <Dialog title={`${name} was created`} onClose={done}>
         <ShownOnce
-          what="the API token"
+          name="the API token"
           text={created.api_token}
           lead="This is the account’s first API token. Send it to the account’s holder over a private channel."
           onDone={done}
@@ -95,8 +95,8 @@ export function NewAccountDialog({ onClose, onDone }: NewAccountDialogProps) {
         <NameField hint="Users sign in with it. It can’t be changed later." />
         <ContractFields />
         <ServerChecks
-          chosen={servers}
-          onChoose={setServers}
+          selected={servers}
+          onSelect={setServers}
           useServers={useFoundServers}
           none="The network has none yet."
           hint="You can add and remove servers later."
@@ -106,25 +106,31 @@ export function NewAccountDialog({ onClose, onDone }: NewAccountDialogProps) {
   );
 }
 
-export function ChangeContractDialog({ of, onClose }: { of: Account; onClose: () => void }) {
+export function ChangeContractDialog({
+  account,
+  onClose,
+}: {
+  account: Account;
+  onClose: () => void;
+}) {
   const warningOf = (fields: FormData) =>
-    cutOffBy(of, termsIn(fields, of), { usage: of.period.usage, now: now.value });
+    cutOffBy(account, termsIn(fields, account), { usage: account.period.usage, now: now.value });
   const save = async (fields: FormData) => {
-    const body = differing<Contract>(of, contractOf(fields, of.expiry));
+    const body = differing<Contract>(account, contractOf(fields, account.expiry));
     if (Object.keys(body).length === 0) return 'Nothing was changed.';
-    await change('admin_change_account', { path: { account: of.name }, body });
-    return `Saved the contract of ${of.name}.`;
+    await change('admin_change_account', { path: { account: account.name }, body });
+    return `Saved the contract of ${account.name}.`;
   };
   return (
     <FormDialog
-      title={`Contract of ${of.name}`}
+      title={`Contract of ${account.name}`}
       verb="Save"
       kind="primary"
       warningOf={warningOf}
       onSubmit={save}
       onClose={onClose}
     >
-      <ContractFields of={of} />
+      <ContractFields account={account} />
     </FormDialog>
   );
 }
@@ -135,29 +141,38 @@ export const onLimitTexts = {
   allow: 'Allow connections and bill them',
 };
 
-function ContractFields({ of }: { of?: Account }) {
+function ContractFields({ account }: { account?: Account }) {
   const schemes = useRead('admin_list_port_schemes', {});
-  const scheme = of?.port_scheme ?? 'default';
+  const scheme = account?.port_scheme ?? 'default';
   const names = [...new Set([scheme, ...(schemes.data ?? []).map(({ name }) => name)])];
   return (
     <>
-      <TextField label="Plan" name="plan" required maxLength={64} defaultValue={of?.plan ?? ''} />
-      <LimitField label="Limit in a billing period" value={of?.limit_bytes} />
+      <TextField
+        label="Plan"
+        name="plan"
+        required
+        maxLength={64}
+        defaultValue={account?.plan ?? ''}
+      />
+      <LimitField label="Limit in a billing period" value={account?.limit_bytes} />
       <SelectField
         label="Over the limit"
         name="on_limit"
-        initial={of?.on_limit ?? 'refuse'}
+        initial={account?.on_limit ?? 'refuse'}
         options={optionsIn(onLimitTexts)}
       />
-      <ExactExpiryField label="Contract ends" at={of?.expiry ?? now.value + 365 * daySeconds} />
+      <ExactExpiryField
+        label="Contract ends"
+        at={account?.expiry ?? now.value + 365 * daySeconds}
+      />
       <SelectField
         label="Port scheme"
         name="port_scheme"
         initial={scheme}
         options={optionsOf(names)}
-        hint={of && 'Changing it changes every port that the account uses.'}
+        hint={account && 'Changing it changes every port that the account uses.'}
       />
-      <Unread of={schemes} what="the port schemes" />
+      <Unread reading={schemes} name="the port schemes" />
       <TextField
         label="Lifetime of proxy access tokens, in days"
         name="token_lifetime_seconds"
@@ -166,13 +181,13 @@ function ContractFields({ of }: { of?: Account }) {
         min={leastLifetime_days}
         max={mostLifetime_days}
         required
-        defaultValue={String((of?.token_lifetime_seconds ?? 365 * daySeconds) / daySeconds)}
+        defaultValue={String((account?.token_lifetime_seconds ?? 365 * daySeconds) / daySeconds)}
         hint="The default when a token is created. At most 3652 days (ten years)."
       />
       <CheckField
         label="Detailed server billing"
         name="detailed_billing"
-        defaultChecked={of?.detailed_billing ?? false}
+        defaultChecked={account?.detailed_billing ?? false}
         hint="Lets the account set limits per server."
       />
     </>
@@ -185,10 +200,10 @@ const onLimitIn = (fields: FormData): Terms['on_limit'] =>
   textOf(fields, 'on_limit') === 'allow' ? 'allow' : 'refuse';
 
 /** The terms in a form that may be half typed: an invalid text stands for the present value. */
-const termsIn = (fields: FormData, of: Account): Terms => ({
+const termsIn = (fields: FormData, account: Account): Terms => ({
   on_limit: onLimitIn(fields),
-  limit_bytes: limitIn(fields) ?? of.limit_bytes,
-  expiry: expiryOf(fields, of.expiry) ?? of.expiry,
+  limit_bytes: limitIn(fields) ?? account.limit_bytes,
+  expiry: expiryOf(fields, account.expiry) ?? account.expiry,
 });
 
 function contractOf(fields: FormData, expiry?: number): Contract {

@@ -34,7 +34,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
   const [looked, setLooked] = useState<Looked>();
   const look = async (fields: FormData) => {
     const file = fields.get('file');
-    if (!(file instanceof File) || file.name === '') throw invalidField('file', 'choose one.');
+    if (!(file instanceof File) || file.name === '') throw invalidField('file', 'select one.');
     const remove_missing = fields.has('remove_missing') ? 'true' : 'false';
     setLooked({
       file,

@@ -4,17 +4,17 @@ import { change, useRead } from '../../api/reading.ts';
 import { named } from '../../attention/items.ts';
 import { count } from '../../format.ts';
 import { FormDialog } from '../../forms/form_dialog.tsx';
-import type { ChosenInBar, ChosenInDialog } from '../../forms/list.ts';
+import type { SelectedInBar, SelectedInDialog } from '../../forms/list.ts';
 import { inParts } from '../../forms/parts.ts';
 import { serviceNames, servicesText } from '../../services.ts';
-import { Button, ChosenBar, Loaded, TextField, textOf } from '../../ui/ui.ts';
+import { Button, Loaded, SelectionBar, TextField, textOf } from '../../ui/ui.ts';
 import type { Server } from '../states.ts';
 import { Several, services, servicesIn } from './server_form.tsx';
 
 /** The bar for selected rows. */
-export function ManyServersBar({ open, ...many }: ChosenInBar<Server>) {
+export function ManyServersBar({ open, ...many }: SelectedInBar<Server>) {
   return (
-    <ChosenBar selection={many.selection}>
+    <SelectionBar selection={many.selection}>
       <Button onClick={() => open((close) => <SetServices {...many} onClose={close} />)}>
         Set services …
       </Button>
@@ -28,74 +28,74 @@ export function ManyServersBar({ open, ...many }: ChosenInBar<Server>) {
       >
         Remove …
       </Button>
-    </ChosenBar>
+    </SelectionBar>
   );
 }
 
-const namesOf = (chosen: readonly Server[]) => chosen.map(({ name }) => name);
+const namesOf = (servers: readonly Server[]) => servers.map(({ name }) => name);
 
 /** The values that all lists have. */
 const shared = (lists: ReadonlyArray<readonly string[]>) =>
   (lists[0] ?? []).filter((item) => lists.every((list) => list.includes(item)));
 
-function SetServices({ chosen, selection, onClose }: ChosenInDialog<Server>) {
-  const what = count(chosen.length, 'server');
+function SetServices({ selected, selection, onClose }: SelectedInDialog<Server>) {
+  const countText = count(selected.length, 'server');
   return (
     <FormDialog
-      title={`Set the services of ${what}`}
-      verb={`Set them on ${what}`}
+      title={`Set the services of ${countText}`}
+      verb={`Set them on ${countText}`}
       kind="primary"
       onClose={onClose}
       onSubmit={async (fields) => {
         const services = servicesIn(fields);
-        await inParts(namesOf(chosen), (servers) =>
+        await inParts(namesOf(selected), (servers) =>
           change('admin_change_servers', { body: { servers, services } }),
         );
         selection.setAll(false);
-        return `${what} now: ${servicesText(services)}.`;
+        return `${countText} now: ${servicesText(services)}.`;
       }}
     >
-      <p>Each of them offers exactly these from then on: {named(namesOf(chosen))}.</p>
+      <p>Each of them offers exactly these from then on: {named(namesOf(selected))}.</p>
       <Several
         legend="Services"
         field="services"
         all={services}
         names={serviceNames}
-        chosen={shared(chosen.map((server) => server.services))}
+        selected={shared(selected.map((server) => server.services))}
       />
     </FormDialog>
   );
 }
 
-function SetPortSchemes({ chosen, selection, onClose }: ChosenInDialog<Server>) {
+function SetPortSchemes({ selected, selection, onClose }: SelectedInDialog<Server>) {
   const schemes = useRead('admin_list_port_schemes', {});
-  const what = count(chosen.length, 'server');
+  const countText = count(selected.length, 'server');
   return (
     <FormDialog
-      title={`Set the port schemes of ${what}`}
-      verb={`Set them on ${what}`}
+      title={`Set the port schemes of ${countText}`}
+      verb={`Set them on ${countText}`}
       kind="primary"
       onClose={onClose}
       onSubmit={async (fields) => {
         const port_schemes = fields.getAll('port_schemes').map(String);
-        await inParts(namesOf(chosen), (servers) =>
+        await inParts(namesOf(selected), (servers) =>
           change('admin_change_servers', { body: { servers, port_schemes } }),
         );
         selection.setAll(false);
-        return `${what} now: ${port_schemes.join(', ')}.`;
+        return `${countText} now: ${port_schemes.join(', ')}.`;
       }}
     >
       <p>
         Each of these servers then listens on the ports of exactly these schemes:{' '}
-        {named(namesOf(chosen))}. A scheme that a contract uses stays.
+        {named(namesOf(selected))}. A scheme that a contract uses stays.
       </p>
-      <Loaded of={schemes} what="the port schemes">
+      <Loaded reading={schemes} name="the port schemes">
         {(all) => (
           <Several
             legend="Port schemes"
             field="port_schemes"
             all={all.map(({ name }) => name)}
-            chosen={shared(chosen.map((server) => server.port_schemes))}
+            selected={shared(selected.map((server) => server.port_schemes))}
           />
         )}
       </Loaded>
@@ -106,29 +106,29 @@ function SetPortSchemes({ chosen, selection, onClose }: ChosenInDialog<Server>) 
 /** To remove more than this, their number must be typed. */
 const mostUntyped = 20;
 
-function RemoveServers({ chosen, selection, onClose }: ChosenInDialog<Server>) {
-  const what = count(chosen.length, 'server');
-  const mustType = chosen.length > mostUntyped;
-  const sum = (of: (server: Server) => number) =>
-    chosen.reduce((all, server) => all + of(server), 0);
+function RemoveServers({ selected, selection, onClose }: SelectedInDialog<Server>) {
+  const countText = count(selected.length, 'server');
+  const mustType = selected.length > mostUntyped;
+  const sum = (numberOf: (server: Server) => number) =>
+    selected.reduce((all, server) => all + numberOf(server), 0);
   return (
     <FormDialog
-      title={`Remove ${what} from the network?`}
-      verb={`Remove ${what}`}
+      title={`Remove ${countText} from the network?`}
+      verb={`Remove ${countText}`}
       onClose={onClose}
       onSubmit={async (fields) => {
-        if (mustType && textOf(fields, 'confirmation') !== String(chosen.length)) {
-          throw invalidField('confirmation', `Expected: ${chosen.length}.`);
+        if (mustType && textOf(fields, 'confirmation') !== String(selected.length)) {
+          throw invalidField('confirmation', `Expected: ${selected.length}.`);
         }
-        await inParts(namesOf(chosen), (servers) =>
+        await inParts(namesOf(selected), (servers) =>
           change('admin_remove_servers', { body: { servers } }),
         );
         selection.setAll(false);
-        return `${what} removed from the network.`;
+        return `${countText} removed from the network.`;
       }}
     >
       <p>
-        {named(namesOf(chosen))}: <strong>with them go</strong>{' '}
+        {named(namesOf(selected))}: <strong>with them go</strong>{' '}
         {count(
           sum(({ ip_count }) => ip_count),
           'exit IP',
@@ -144,7 +144,7 @@ function RemoveServers({ chosen, selection, onClose }: ChosenInDialog<Server>) {
       <p class="note">If one of them is on a contract, none is removed.</p>
       {mustType && (
         <TextField
-          label={`To confirm, type ${chosen.length} (the number)`}
+          label={`To confirm, type ${selected.length} (the number)`}
           name="confirmation"
           inputMode="numeric"
           required

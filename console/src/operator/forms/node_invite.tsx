@@ -11,8 +11,8 @@ import { useServerChoices } from '../server_choices.ts';
 
 /** `server`: selected already. */
 export function InviteNodeDialog({ server, onClose }: { server?: string; onClose: () => void }) {
-  const [chosen, setChosen] = useState(server ?? '');
-  const name = chosen.trim();
+  const [selected, setSelected] = useState(server ?? '');
+  const name = selected.trim();
   const make = (fields: FormData) => {
     const lifetime_seconds = Number(textOf(fields, 'lifetime_seconds'));
     return change('admin_create_invite', { body: { server: name, lifetime_seconds } });
@@ -37,9 +37,9 @@ export function InviteNodeDialog({ server, onClose }: { server?: string; onClose
       ) : (
         <ServerField
           required
-          value={chosen}
-          onInput={setChosen}
-          none="Choose a server"
+          value={selected}
+          onInput={setSelected}
+          none="Select a server"
           useChoices={useServerChoices}
         />
       )}
@@ -61,7 +61,7 @@ interface NewCodeProps {
 function NewCode({ invite: { code, expiry, line }, onDone }: NewCodeProps) {
   return (
     <ShownOnce
-      what="the code"
+      name="the code"
       text={code}
       lead={`It works once, until ${dateTime(expiry)}, and won’t be shown again.`}
       onDone={onDone}
@@ -72,7 +72,7 @@ function NewCode({ invite: { code, expiry, line }, onDone }: NewCodeProps) {
           This line installs the agent on Debian or Ubuntu, checks the machine, joins, and starts.
           Run it as root, or as a user with sudo. It needs curl.
         </p>
-        <Copy text={line} what="the line" />
+        <Copy text={line} name="the line" />
       </div>
       <Obstacles />
     </ShownOnce>
@@ -89,7 +89,7 @@ function Obstacles() {
           {message} <strong>To fix it:</strong> {remedy}
         </p>
       ))}
-      <Unread of={status} what="what machines need to join" />
+      <Unread reading={status} name="what machines need to join" />
     </>
   );
 }

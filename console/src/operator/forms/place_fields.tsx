@@ -13,13 +13,13 @@ interface Place {
 
 const unplaced = { country: '', latitude: '', longitude: '' };
 
-export function PlaceFields({ of }: { of: Place | undefined }) {
+export function PlaceFields({ place }: { place: Place | undefined }) {
   const [cities, setCities] = useState<readonly City[]>([]);
-  const [place, setPlace] = useState({
-    city: of?.city ?? '',
-    country: of?.country ?? '',
-    latitude: String(of?.latitude ?? ''),
-    longitude: String(of?.longitude ?? ''),
+  const [fields, setFields] = useState({
+    city: place?.city ?? '',
+    country: place?.country ?? '',
+    latitude: String(place?.latitude ?? ''),
+    longitude: String(place?.longitude ?? ''),
   });
   /** The city whose facts are in the fields. */
   const [suggested, setSuggested] = useState<City>();
@@ -28,27 +28,27 @@ export function PlaceFields({ of }: { of: Place | undefined }) {
     // Without the list nothing is suggested, and the form works all the same.
     readCities().then(setCities, () => undefined);
   }, []);
-  const change = (changes: Partial<typeof place>) => {
+  const change = (changes: Partial<typeof fields>) => {
     const isSuggestion =
       suggested !== undefined &&
-      place.country === suggested.country &&
-      place.latitude === String(suggested.latitude) &&
-      place.longitude === String(suggested.longitude);
+      fields.country === suggested.country &&
+      fields.latitude === String(suggested.latitude) &&
+      fields.longitude === String(suggested.longitude);
     // A suggestion gives way to the next one; fields that a person has filled stay.
-    const before = isSuggestion && 'city' in changes ? { ...place, ...unplaced } : place;
+    const before = isSuggestion && 'city' in changes ? { ...fields, ...unplaced } : fields;
     const next = { ...before, ...changes };
     const isFree = next.latitude === '' && next.longitude === '';
     const city = isFree ? cityNamed(cities, next.city, next.country) : undefined;
     if (city && ('city' in changes || /^[A-Z]{2}$/.test(next.country))) {
       const { latitude, longitude, country } = city;
-      setPlace({ ...next, country, latitude: String(latitude), longitude: String(longitude) });
-    } else setPlace(next);
+      setFields({ ...next, country, latitude: String(latitude), longitude: String(longitude) });
+    } else setFields(next);
     setSuggested(city);
   };
-  const field = (name: keyof typeof place) => ({
+  const field = (name: keyof typeof fields) => ({
     name,
     required: true,
-    value: place[name],
+    value: fields[name],
     onInput: (event: { currentTarget: HTMLInputElement }) =>
       change({ [name]: event.currentTarget.value }),
   });

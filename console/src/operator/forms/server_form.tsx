@@ -40,52 +40,58 @@ export function NewServerDialog({ onClose, onDone }: NewServerDialogProps) {
   );
 }
 
-export function ChangeServerDialog({ of, onClose }: { of: ServerFacts; onClose: () => void }) {
+export function ChangeServerDialog({
+  server,
+  onClose,
+}: {
+  server: ServerFacts;
+  onClose: () => void;
+}) {
   const save = async (fields: FormData) => {
-    const body = differing<Omit<ServerFacts, 'name'>>(of, factsOf(fields));
+    const body = differing<Omit<ServerFacts, 'name'>>(server, factsOf(fields));
     if (Object.keys(body).length === 0) return 'Nothing was changed.';
-    await change('admin_change_server', { path: { server: of.name }, body });
-    return `Saved ${of.name}.`;
+    await change('admin_change_server', { path: { server: server.name }, body });
+    return `Saved ${server.name}.`;
   };
   return (
     <FormDialog
-      title={`Change ${of.name}`}
+      title={`Change ${server.name}`}
       verb="Save"
       kind="primary"
       onSubmit={save}
       onClose={onClose}
       wide
     >
-      <ServerFields of={of} />
+      <ServerFields server={server} />
     </FormDialog>
   );
 }
 
-function ServerFields({ of }: { of?: ServerFacts }) {
+function ServerFields({ server }: { server?: ServerFacts }) {
   const portSchemes = useRead('admin_list_port_schemes', {});
-  const present = of?.port_schemes ?? ['default'];
+  const present = server?.port_schemes ?? ['default'];
   const schemes = [...new Set([...(portSchemes.data ?? []).map(({ name }) => name), ...present])];
   const text = (name: 'hostname' | 'title') => ({
     name,
     required: true,
-    defaultValue: of?.[name] ?? '',
+    defaultValue: server?.[name] ?? '',
   });
   return (
     <>
       <TextField label="Hostname" maxLength={512} {...text('hostname')} />
       <TextField label="Title" maxLength={128} hint="Shown to accounts." {...text('title')} />
-      <PlaceFields of={of} />
+      <PlaceFields place={server} />
       <div class="fields">
         <Several
           legend="Services"
           field="services"
           all={services}
           names={serviceNames}
-          chosen={of?.services ?? ['proxy']}
+          selected={server?.services ?? ['proxy']}
         />
-        <Several legend="Port schemes" field="port_schemes" all={schemes} chosen={present} />
+        <Several legend="Port schemes" field="port_schemes" all={schemes} selected={present} />
       </div>
-      <Unread of={portSchemes} what="the port schemes" />
+      <Unread reading={portSchemes} name="the port schemes" />
     </>
   );
 }
@@ -94,13 +100,13 @@ interface SeveralProps {
   legend: string;
   field: string;
   all: readonly string[];
-  chosen: readonly string[];
+  selected: readonly string[];
   /** The label of each option, if not the option itself. */
   names?: Record<string, string>;
 }
 
 /** Checkboxes, any number of which may be checked. */
-export function Several({ legend, field, all, chosen, names = {} }: SeveralProps) {
+export function Several({ legend, field, all, selected, names = {} }: SeveralProps) {
   return (
     <fieldset>
       <legend>{legend}</legend>
@@ -110,7 +116,7 @@ export function Several({ legend, field, all, chosen, names = {} }: SeveralProps
           label={names[option] ?? option}
           name={field}
           value={option}
-          defaultChecked={chosen.includes(option)}
+          defaultChecked={selected.includes(option)}
         />
       ))}
     </fieldset>

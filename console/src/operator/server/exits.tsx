@@ -91,7 +91,7 @@ const columns: Column<Exit>[] = [
       </span>
     ),
   },
-  { heading: 'VPN', cell: ({ vpn }) => <VpnServices of={vpn} isServed /> },
+  { heading: 'VPN', cell: ({ vpn }) => <VpnServices services={vpn} isServed /> },
   {
     heading: 'Geo-IP providers',
     cell: ({ geostatus }) =>

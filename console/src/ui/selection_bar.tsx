@@ -3,17 +3,17 @@ import type { ComponentChildren } from 'preact';
 import { Button } from './button.tsx';
 import type { Selection } from './selection.ts';
 
-interface ChosenBarProps {
+interface SelectionBarProps {
   selection: Selection;
   /** The buttons for the actions on selected rows. */
   children: ComponentChildren;
 }
 
-export function ChosenBar({ selection, children }: ChosenBarProps) {
+export function SelectionBar({ selection, children }: SelectionBarProps) {
   const { whole } = selection;
   const { size } = selection.keys;
   return (
-    <section class="chosen-bar" aria-label="Selected rows" hidden={size === 0}>
+    <section class="selection-bar" aria-label="Selected rows" hidden={size === 0}>
       <p role="status">{size > 0 && `${number(size)} selected`}</p>
       {size > 0 && (
         <div class="actions">
