@@ -94,7 +94,7 @@ export interface AccountServerPlace {
     crit: number;
     /** Those of which too little is known. */
     unknown: number;
-    /** Those whose nodes are all lost. */
+    /** Those whose nodes are all offline. */
     not_connected: number;
     /** Those without a node. */
     no_node: number;
@@ -224,7 +224,7 @@ export interface AddressUses {
     user: string;
     /** When the entry expires. */
     expiry: number;
-    /** proven: the address asked for it, or an operator says so; unproven: it holds until another account proves the address to be its own; waits: unproven, and nodes let no client in by it yet; null: no proof is asked for (EXITWARD_AUTHLIST_PROOF). */
+    /** proven: verified, by a request of the account from the address or by an operator; unproven: not verified, so that a verified entry of another account replaces it; waits: not verified, and nodes let no client in by it; null: entries need not be verified (EXITWARD_AUTHLIST_PROOF). */
     proof: 'proven' | 'unproven' | 'waits' | null;
   }[];
   /** Custom DNS entries in force that point there. */
@@ -1735,7 +1735,7 @@ export interface OperatorAuthlistEntry {
   user_active: boolean;
   /** When the entry expires. */
   expiry: number;
-  /** proven: the address asked for it, or an operator says so; unproven: it holds until another account proves the address to be its own; waits: unproven, and nodes let no client in by it yet; null: no proof is asked for (EXITWARD_AUTHLIST_PROOF). */
+  /** proven: verified, by a request of the account from the address or by an operator; unproven: not verified, so that a verified entry of another account replaces it; waits: not verified, and nodes let no client in by it; null: entries need not be verified (EXITWARD_AUTHLIST_PROOF). */
   proof: 'proven' | 'unproven' | 'waits' | null;
   /** When it last let a connection in, to the minute; null: no node reported any. */
   last_used_at: number | null;
@@ -1758,7 +1758,7 @@ export interface OperatorAuthlistEntryChanges {
   expiry?: number;
   /** What the entry is for. */
   note?: string;
-  /** Whether the entry is proven, by your word. */
+  /** Whether you verify the entry. */
   proven?: boolean;
 }
 
@@ -2250,7 +2250,7 @@ export interface ServerPlace {
   states: {
     /** Nodes live and up to date, exit IPs ok. */
     good: number;
-    /** A node lags, is drained or lost, or an exit IP is warn. */
+    /** A node lags, is drained or offline, or an exit IP is warn. */
     warn: number;
     /** No node takes connections, or an exit IP is crit. */
     bad: number;

@@ -1,4 +1,4 @@
-// How the matters of refusals stand now: what was fixed since, and the limits that they are about.
+// Whether what a refusal was about has been fixed since, and the limit that it was about.
 import { type Account, accountsWithIds } from '../accounts/accounts.ts';
 import { entriesOn } from '../authlist/authlist.ts';
 import { findContractServers } from '../contract_servers/contract_servers.ts';
@@ -24,7 +24,7 @@ export interface RefusalState {
 type ServerOfContract = Awaited<ReturnType<typeof findContractServers>>[number];
 type Facts = Partial<Pick<RefusalState, 'limit' | 'is_fixed'>>;
 
-/** By reason, as far as the user decides. */
+/** By reason, for those that depend on the user. */
 const ofUsers: Record<string, (user: User, refusal: Refusal, now: number) => Facts> = {
   inactive_user: ({ active }) => ({ is_fixed: active === 1 }),
   no_proxy_flag: ({ proxy }) => ({ is_fixed: proxy === 1 }),
@@ -39,14 +39,14 @@ const ofUsers: Record<string, (user: User, refusal: Refusal, now: number) => Fac
   user_limit_reached: ({ limit_bytes, over_limit, on_limit }) => ({
     ...{ limit: limit_bytes, is_fixed: over_limit === 0 || on_limit === 'notify' },
   }),
-  // Without a limit of the user it was one of the node.
+  // If the user has no limit, it was a limit of the node.
   too_many_connections: ({ max_connections }) => ({ limit: max_connections }),
   too_many_addresses: ({ max_addresses }) => ({
     ...{ limit: max_addresses, is_fixed: max_addresses === null ? true : null },
   }),
 };
 
-/** By reason, as far as the contract decides; `server` is undefined if it isn't on the contract. */
+/** By reason, for those that depend on the contract; `server`: undefined if it is not on it. */
 const ofContracts: Record<
   string,
   (contract: Account, server: ServerOfContract | undefined, now: number) => Facts
@@ -63,7 +63,7 @@ const ofContracts: Record<
   },
 };
 
-/** Returns a function that answers how the matter of one of these refusals stands at `now`. */
+/** Returns a function that gives the state at `now` of what one of these refusals was about. */
 export async function readStates(
   db: Reader,
   refusals: readonly Refusal[],

@@ -1,16 +1,16 @@
 // Revocations: requests that take something away. They go before other accounts' additions.
 import type { FastifyRequest } from 'fastify';
 
-/** Fields whose change may take away what was in force, in one record or in `several`. */
+/** Lists of records, and fields of one; a change of them may let through less than before. */
 const several = ['entries', 'users', 'accounts'];
 const replacing = ['ip', 'user', 'expiry', 'limit_bytes', 'limits', 'hostname', 'server'];
-/** Removing one takes nothing away that lets anyone through. */
+/** A saved view lets no connection through. */
 const isView = /\/views\/:id$/;
 
 /**
- * True for a removal, a raised token_version, a suspension, an undone proof, a changed password,
- * ended connections, a user made inactive or losing a flag, a drained node, and a change by which
- * an entry, a contract or a limit may let through less than before.
+ * True for a removal, a raised token_version, a suspension, a withdrawn verification, a changed
+ * password, ended connections, a user made inactive or losing a flag, a drained node, and a change
+ * by which an entry, a contract or a limit may let through less than before.
  */
 export function isRevocation({ method, routeOptions, body }: FastifyRequest): boolean {
   const url = routeOptions.url ?? '';

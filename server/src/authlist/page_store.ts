@@ -39,7 +39,7 @@ export interface PagedEntry extends AuthlistEntry {
 /** Users are few: they are looked up once, not for each row. */
 const ofUsers = (condition: string) =>
   `a.user_id in (select id from users where account_id = $3 and ${condition})`;
-/** Added for longer than a day, or to be missed: it let a connection in. */
+/** Listed for longer than a day, or for a shorter time and used. */
 const isInUse = `${ofUsers('active = 1 and proxy = 1')}
   and (a.expiry - coalesce(a.added_at, 0) > ${86_400} or exists
     (select 1 from authlist_uses where account_id = a.account_id and entry_id = a.id))`;

@@ -3,7 +3,9 @@
 import type { Reader, Transaction } from '../db/database.ts';
 import { type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
 
-/** How many an account has at most; entries with newer ids take their place. */
+/**
+ * The maximum number of past addresses of an account; those of newer entries replace older ones.
+ */
 export const maxPast = 10_000;
 
 /** Notes the addresses of these entries, which are about to be deleted or changed. */

@@ -27,15 +27,15 @@ export function connectionsWithin(limit: number): number {
   return limit - Math.min(maxOtherDescriptors, Math.floor(limit / 2));
 }
 
-/** Of more descriptors none are used. */
-const mostDescriptors = 65_536;
+/** More descriptors are not used. */
+const maxDescriptors = 65_536;
 /** A connection with TLS and a request. */
 const connectionBytes = 64 * 1024;
 /** The part of the memory that connections may have. */
 const memoryShare = 1 / 4;
 const leastByMemory = 4096;
 
-/** How many connections a server has whose operator has not set it. */
+/** The maximum number of connections, if the operator sets none. */
 export function usualConnections(
   descriptors = descriptorLimit(),
   memoryBytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY),
@@ -44,5 +44,5 @@ export function usualConnections(
     leastByMemory,
     Math.floor((memoryBytes * memoryShare) / connectionBytes),
   );
-  return Math.min(byMemory, connectionsWithin(Math.min(descriptors, mostDescriptors)));
+  return Math.min(byMemory, connectionsWithin(Math.min(descriptors, maxDescriptors)));
 }

@@ -31,7 +31,10 @@ export class HourlyCap {
   readonly #options: CapOptions;
   #hour = 0;
   #counts = new Counts();
-  /** Of actions whose outcome is not final yet. They go with their group, and are counted again. */
+  /**
+   * Counts of actions whose outcome is not final yet. They end with their group; an action that
+   * runs again counts again.
+   */
   readonly #pending = new WeakMap<Group, Counts>();
 
   /** `fault` begins the sentence of a refusal; the cap and the time to wait follow. */

@@ -89,7 +89,10 @@ interface Ended {
   until: number;
 }
 
-/** "12 connections were ended on 2 nodes. Not reached: fra1-b (offline)." And until when it may. */
+/**
+ * For example "12 connections were ended on 2 nodes. Not reached: fra1-b (offline)." And until when
+ * missing nodes may still end theirs.
+ */
 export function endedShown(value: Ended): Shown {
   const { ended, acknowledged, missing, until } = value;
   const nodes = acknowledged.filter((node) => node.ended > 0);

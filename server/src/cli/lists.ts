@@ -115,7 +115,7 @@ const authlistColumns: Column[] = [
   'note',
 ];
 
-/** The operator decides whether an address belongs to the account. */
+/** An operator verifies an entry, or withdraws that. */
 function judgeProof(proven: boolean, verb: string, summary: string): Verb {
   return {
     usage: `${verb} <account> <id>`,

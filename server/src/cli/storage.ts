@@ -37,7 +37,7 @@ export function withCurrentDatabase<T>(
   run: (db: Database) => Promise<T>,
 ): Promise<T> {
   const file = sqliteFile(config);
-  // To open it would make it, empty.
+  // Opening a missing file would create it, empty.
   if (file !== undefined && !isThere(file)) throw new Failure(`There is no ${file} yet: ${begin}`);
   return withDatabase(config, async (db) => {
     if (await schemaIsCurrent(db)) return run(db);

@@ -80,10 +80,10 @@ function namesOrAll(text: string): string[] | null {
   if (text === 'none') throw new UsageFault('expected names, or all');
   return text === 'all' ? null : list(text);
 }
-/** The same, or the word for an empty list. */
+/** Names, `all`, or `none` for an empty list. */
 const namesAllOrNone = (text: string) => (text === 'none' ? [] : namesOrAll(text));
 
-/** Each is ended by `none`, one of names by `all`. */
+/** `none` lifts a limit; for a limit to names, `all` does. */
 const limits: Choice[] = [
   [
     '--limit <size>',

@@ -56,7 +56,7 @@ export function whole(text: string): number {
   throw no('a whole number', text, 'such as 100');
 }
 
-/** The id of a node; tables show its name as well, which is none. */
+/** The id of a node. Tables also show its name, which can't be used here. */
 export function nodeId(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw no('the id of a node', text, 'a number, as "exitward node list" shows it');

@@ -21,7 +21,7 @@ const isThere = (rows: string) => `exists (select 1 ${rows})`;
 const amount = (rows: string) => `(select count(*) ${rows})`;
 
 /**
- * The status of a server: that of its worst exit IP, which does not matter where no node exists.
+ * The status of a server: that its nodes are missing or offline, else that of its worst exit IP.
  */
 const standing = `case when not ${isThere(nodes())} then 'no_node'
   when not ${isThere(nodes('and n.live = 1'))} then 'not_connected'

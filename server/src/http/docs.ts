@@ -55,7 +55,7 @@ const contentPolicyOf = (start: string) =>
     "frame-ancestors 'none'",
   ].join('; ');
 
-/** The interface of the reader, which the page begins with: its group in the document; token. */
+/** By reader: the group of operations that the page begins with, and the scheme of its tokens. */
 const interfaces = {
   account: { group: 'Account API', scheme: 'api_token' },
   operator: { group: 'Operator API', scheme: 'operator_token' },

@@ -15,7 +15,9 @@ declare module 'fastify' {
 interface Client {
   /** In canonical form, if it is known. */
   address: string;
-  /** False: a trusted proxy passed on something else than an address, and `address` is its own. */
+  /**
+   * False: a trusted proxy passed on something that is not an address; `address` is then its own.
+   */
   isKnown: boolean;
 }
 

@@ -29,8 +29,8 @@ export function addSending(app: FastifyInstance, bodies: LargeBodies): void {
 }
 
 /**
- * Text that is read. Secrets are only shown by other methods, so that their length reveals nothing.
- * An agent is near, or has a fast line, and requests much at once.
+ * Compresses texts of GET and HEAD. Other methods show secrets, whose length a compressed size
+ * could reveal. Agents are near or have fast lines, and request much at once.
  */
 function isCompressible(request: FastifyRequest, reply: FastifyReply): boolean {
   return (

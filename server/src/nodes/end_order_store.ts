@@ -5,7 +5,7 @@ export interface EndOrderRow {
   id: number;
   /** JSON of an `EndFilter`, sealed. */
   sealed: string;
-  /** Of whose orders there may only be so many. */
+  /** The orderer, whose number of orders is limited. */
   ordered_by: string;
   ordered_at: number;
 }
@@ -14,7 +14,7 @@ export function findOrder(db: Reader, id: number): Promise<EndOrderRow | undefin
   return db.one('select * from end_orders where id = $1', [id]);
 }
 
-/** How many orders came after a time, by whom they were given. */
+/** The number of orders after a time, by orderer. */
 export async function countOrders(db: Reader, after: number): Promise<Map<string, number>> {
   const rows = await db.all<{ ordered_by: string; orders: number }>(
     `select ordered_by, count(*) as orders from end_orders
@@ -36,7 +36,7 @@ export function purgeOrders(tx: Transaction, ordered_until: number, maxRows: num
   );
 }
 
-/** Notes that a node took an order. False: it has taken it before. */
+/** Stores that a node takes an order. False: it has taken it before. */
 export async function takeOrder(tx: Transaction, order_id: number, node_id: number) {
   const rows = await tx.put(
     `insert into taken_end_orders (order_id, node_id) values ($1, $2)
@@ -46,7 +46,10 @@ export async function takeOrder(tx: Transaction, order_id: number, node_id: numb
   return rows.length > 0;
 }
 
-/** Notes what became of an order. False: the node did not take it, or has said so before. */
+/**
+ * Stores how many connections a node ended. False: it did not take the order, or has reported this
+ * before.
+ */
 export async function noteEnded(
   tx: Transaction,
   order_id: number,
@@ -61,7 +64,7 @@ export async function noteEnded(
   return rows > 0;
 }
 
-/** By the nodes that took an order: how many connections each ended; null: it has not said. */
+/** By node that took an order: how many connections it ended; null: it has not reported. */
 export async function takenBy(db: Reader, order_id: number): Promise<Map<number, number | null>> {
   const rows = await db.all<{ node_id: number; ended: number | null }>(
     'select node_id, ended from taken_end_orders where order_id = $1',

@@ -1,5 +1,5 @@
-// Orders to end open connections. A node gets one by the change stream, takes it once while it
-// lives, ends the connections that are open then, and says how many those were.
+// Orders to end open connections. A node gets an order by the change stream, takes it once while it
+// is valid, ends the connections that are open then, and reports how many those were.
 import { audit } from '../changes/audit.ts';
 import { nextId, recordChange } from '../changes/changes.ts';
 import type { Context } from '../context.ts';
@@ -27,7 +27,7 @@ export interface EndedConnections {
   /** How many connections these nodes ended. */
   ended: number;
   acknowledged: Array<{ node: string; server: string; ended: number }>;
-  /** `unfinished`: it took the order, and has not said how many it ended. */
+  /** `unfinished`: it took the order, and has not reported how many it ended. */
   missing: Array<{ node: string; server: string; reason: Silence | 'unfinished' }>;
   /** Epoch seconds. Nodes that have not taken the order by then never do. */
   until: number;
@@ -38,19 +38,19 @@ export const endWaitSeconds = 5;
 /** A node that comes back later does not get the order. */
 export const orderSeconds = 60;
 /**
- * How many orders there may be within a minute: of a person without the admin flag, of all of these
+ * The maximum number of orders within a minute: of a person without the admin flag, of all of these
  * of an account, of its admins, and of an operator. Once the people of all accounts have given
  * `shared`, each account has its share of them, and at least one: nodes carry out some 600.
  */
 const maxOrders = { user: 5, users: 20, admins: 20, operator: 60, shared: 300 };
 const paceSeconds = 60;
-/** So long orders are kept, for their pace and for late answers. */
+/** How long orders are kept, to limit their number and for late answers. */
 const keptSeconds = 120;
 
 /** An order, by whom it is given, and its names. */
 export interface EndOrder {
   filter: EndFilter;
-  /** Of whose orders there may only be so many. */
+  /** The orderer, whose number of orders is limited. */
   by: EndOrderer;
   names: EndNames;
 }
@@ -62,7 +62,7 @@ export interface EndOrder {
 type WriteOrder = <T>(give: (tx: Transaction, order: EndOrder) => Promise<T>) => Promise<T>;
 
 /**
- * Has the nodes end connections, and waits up to five seconds for what they say. Errors: those of
+ * Has the nodes end connections, and waits up to five seconds for their reports. Errors: those of
  * `write`; 429 when there were too many orders lately.
  */
 export async function endConnections(
@@ -124,7 +124,7 @@ async function giveOrder(tx: Transaction, secrets: Secrets, { filter, by, names 
 
 const operators = 'operator';
 
-/** Those whose orders have one bound, and the orderer among them. */
+/** The orderer, and the group whose orders are limited together. */
 function ordererOf({ name }: Actor, by: EndOrderer): { group: string; ordered_by: string } {
   if (!by) return { group: operators, ordered_by: `${operators} ${name}` };
   const { account_id, user_id } = by;
@@ -132,13 +132,16 @@ function ordererOf({ name }: Actor, by: EndOrderer): { group: string; ordered_by
   return { group, ordered_by: user_id === undefined ? group : `${group} ${user_id}` };
 }
 
-/** The same of an orderer. */
+/** The group of an orderer. */
 function groupOf(ordered_by: string): string {
   const [kind = '', account = ''] = ordered_by.split(' ');
   return kind === operators ? operators : `${kind} ${account}`;
 }
 
-/** Accounts keep neither operators nor other accounts from it, nor users their admins. */
+/**
+ * Each group has a limit of its own, so that no account uses up the orders of operators or of other
+ * accounts, and users not those of their admins.
+ */
 async function isTooOften(db: Transaction, { group, ordered_by }: ReturnType<typeof ordererOf>) {
   const counts = await store.countOrders(db, db.now - paceSeconds);
   const ordersOfOne = counts.get(ordered_by) ?? 0;

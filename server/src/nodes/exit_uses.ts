@@ -35,7 +35,7 @@ export interface NodeExitUse {
   since: number;
   /** Missing: it is still open. */
   until?: number;
-  /** Facts that were asked for and that the node does not know of this one. */
+  /** Requested facts that the node does not have for this use. */
   unknown: Array<'port' | 'destination'>;
 }
 
@@ -81,8 +81,8 @@ type Write = <T>(action: (tx: Transaction) => Promise<T>) => Promise<T>;
 
 /**
  * Asks all nodes, since an exit may have moved, and waits for the live ones up to 15 seconds. The
- * question is audited with its reason before any node hears it, then how much was seen, but not
- * what. Errors: 429 when too many are asked at once.
+ * question is audited with its reason before it is sent, and afterwards how many uses were shown,
+ * but not which. Errors: 429 when too many are asked at once.
  */
 export async function findExitUses(
   { db, secrets, clock }: Pick<Context, 'db' | 'secrets' | 'clock'>,

@@ -14,10 +14,10 @@ import * as held from './held_store.ts';
 import { addTraffic } from './history.ts';
 import * as store from './store.ts';
 
-/** How much of one node is held at most: some 15 MB. Further batches stay in the node's journal. */
+/** The maximum that is held for one node: some 15 MB. Further batches stay in its journal. */
 const maxBatches = 100;
 const maxRows = 200_000;
-/** How many accounts of a batch are named. */
+/** The maximum number of accounts that a held batch names. */
 const maxAccounts = 10;
 const fullRetrySeconds = 60;
 

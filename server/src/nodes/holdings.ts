@@ -50,7 +50,7 @@ export async function reportHoldings(
       if (!isHeld || (!whole && !changed.includes(holding))) return [];
       const { account: account_id, user: user_id, connections } = holding;
       const { since: earlier, connections: open = 0 } = earlierOf(holding) ?? {};
-      // A user whose address alone is in use here has come to other nodes first.
+      // Without open connections here, the user came to other nodes first.
       const since = open > 0 && earlier !== undefined ? earlier : tx.now;
       const dates = firstUses(before.get(keyOf(holding)) ?? []);
       const dated = holding.networks.map((network) => [network, dates.get(network) ?? tx.now]);
@@ -65,7 +65,7 @@ export async function reportHoldings(
   return genuine.map((holding) => sum(after, node, holding));
 }
 
-/** Forgets where a user is, as part of an erasure. */
+/** Forgets the holdings of a user, as part of an erasure. */
 export function forgetHoldingsOf(
   tx: Transaction,
   user: { account_id: number; id: number },
@@ -140,8 +140,8 @@ function isSame(holding: Holding, stored: Dated | undefined): boolean {
 }
 
 /**
- * Since when each address is in use anywhere: it keeps its place in the order when the node where
- * it came first has it no more. Nodes that hear nothing new of a user do not ask again.
+ * The time since which each address is in use on any node. So an address keeps its place in the
+ * order when the node on which it was used first no longer has it.
  */
 function firstUses(all: readonly Dated[]): Map<string, number> {
   const first = new Map<string, number>();

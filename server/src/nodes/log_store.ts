@@ -130,9 +130,9 @@ export function pruneChanges(tx: Transaction, older_than: number, limit: number)
 }
 
 /**
- * How many changes that concern a server come after a revision, without those that pass.
- * `maxLag` stands for that many or more, and for a revision more than `maxLag` behind the newest:
- * the log is not read any further.
+ * The number of changes after a revision that concern a server, except questions, watches and
+ * orders to end connections. `maxLag` stands for that many or more, and for a revision more than
+ * `maxLag` behind the newest: the log is not read any further.
  */
 export async function nodeLag(
   db: Reader,

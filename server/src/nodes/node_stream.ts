@@ -78,7 +78,7 @@ export class NodeStream {
     this.sent = revision;
     if (this.#sending !== undefined) this.#sending = null;
   }
-  /** Notes whether long changes follow, so that an urgent one need not wait for them. */
+  /** Notes whether long changes follow; revocations are then sent before them. */
   noteLong(isComing: boolean): void {
     this.#sending = isComing ? null : undefined;
   }

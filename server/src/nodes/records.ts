@@ -219,7 +219,7 @@ export async function recordsOfChange(
   if (kind === 'authlist_cleared' || kind === 'overrides_cleared') {
     return [{ kind, account, value: null }];
   }
-  // It came back at this very moment: the change that says so contains everything.
+  // By now the account is back on the server; the change that says so contains everything.
   if (isLong(change)) return [];
   if (id === null) return [];
   const none: SentRecord = { kind, account, id, value: null };
@@ -306,8 +306,8 @@ export function closedRecords({
 }
 
 /**
- * Whether a change shows as this record on every server, so that it is read once: limits of a user
- * may differ, and that an account has left a server concerns that one only.
+ * Whether every server gets the same record, so that it is read only once. Not so if the limits of
+ * a user may differ, or an account has left one server.
  */
 export function isSameEverywhere({ kind, value }: SentRecord): boolean {
   if (kind === 'user') return value?.limits === undefined;

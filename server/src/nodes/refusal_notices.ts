@@ -1,5 +1,5 @@
 // Notices about refusals: accounts whose refusals rise tenfold, and addresses that try many users
-// with wrong credentials. Noted with each report, so that a look reads what is due alone.
+// with wrong credentials. Counted with each report, so that a look reads little.
 import { clientNetworks } from '../../../kit/src/client_networks.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import * as store from './refusal_notice_store.ts';
@@ -7,16 +7,19 @@ import { type RefusalRow, wrongCredentials } from './refusal_store.ts';
 
 const hourSeconds = 3600;
 const usualHours = 7 * 24;
-/** An hour has risen if it has so many, and so many times the mean of the seven days before. */
+/**
+ * Refusals have risen in an hour with at least so many, and so many times the mean of the seven
+ * days before.
+ */
 export const rise = { least: 50, times: 10 };
-/** From one address (IPv6: a /64), so many different users within an hour are many. */
+/** So many different users within an hour, from one address (IPv6: a /64), are reported. */
 export const manyUsers = 10;
 const maxNotices = 20;
 
 export interface RefusalNotices {
   /** Accounts with far more refusals in a clock hour than usual. */
   rising: Array<{ account_id: number; at: number; refusals: number; usual_refusals: number }>;
-  /** Addresses, or networks of IPv6, from which wrong passwords of many users came. */
+  /** IPv4 addresses and IPv6 networks that sent wrong passwords for many users. */
   tries: Array<{ network: string; users: number; at: number }>;
 }
 
@@ -26,7 +29,7 @@ export function guessedFrom({ reason, user_id, source }: Omit<RefusalRow, 'netwo
   return clientNetworks(source)[0]?.name ?? source;
 }
 
-/** Notes the rows of a report, which are stored already. */
+/** Counts the rows of a report, which are stored already. */
 export async function noteRows(tx: Transaction, rows: readonly RefusalRow[]): Promise<void> {
   await noteTries(tx, rows);
   const ofAccounts = rows.filter(({ account_id }) => account_id !== 0);

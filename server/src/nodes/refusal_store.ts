@@ -2,7 +2,7 @@
 import type { Reader, Row, Transaction, Value } from '../db/database.ts';
 import { paddedTexts } from '../db/one_of.ts';
 
-/** The reason for credentials that prove nothing, which may name any user. */
+/** The reason for wrong credentials, which may name any user. */
 export const wrongCredentials = 'bad_token';
 
 export interface RefusalRow {
@@ -10,9 +10,11 @@ export interface RefusalRow {
   node_id: number;
   /** Epoch seconds, a whole minute. */
   at: number;
-  /** Of the named user; else the one that lists the address, or did lately. 0: none. */
+  /**
+   * The account of the named user, else the one that lists the address or did so lately. 0: none.
+   */
   account_id: number;
-  /** 0: the credentials name none. */
+  /** 0: no user is named. */
   user_id: number;
   reason: string;
   source: string;
@@ -20,7 +22,7 @@ export interface RefusalRow {
   /** 0 for a VPN. */
   port: number;
   count: number;
-  /** From where a user's password was guessed, an address or a /64; '' in all other rows. */
+  /** The address or /64 that guessed at a password of the user; empty in all other rows. */
   network: string;
 }
 
@@ -35,7 +37,10 @@ export function addRefusals(tx: Transaction, rows: readonly RefusalRow[]): Promi
   );
 }
 
-/** Notes the report; false: it, or a later one of this run of the agent, was noted before. */
+/**
+ * Stores that a report was received. False: it, or a later one of this run of the agent, was
+ * before.
+ */
 export async function noteReport(
   tx: Transaction,
   node_id: number,
@@ -51,7 +56,7 @@ export async function noteReport(
   return rows.length > 0;
 }
 
-/** The refusals of a node that share a bound: all, those without an account, or some of one. */
+/** The refusals of a node that share a maximum: all, those without an account, or some of one. */
 export type Bounded = 'all' | 'unnamed' | { account_id: number; isGuess: boolean };
 
 /** Deletes all but the newest `max` of these. */

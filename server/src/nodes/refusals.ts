@@ -15,11 +15,11 @@ import { type NodeRow, nodesOfServer } from './store.ts';
 export type Refusal = store.ListedRefusal;
 
 const minuteSeconds = 60;
-/** How many rows a report has at most. */
+/** The maximum number of rows in a report. */
 export const maxRefusalsOfReport = 500;
 /**
- * How many are kept of each node: in all, of those that concern no account, and of an account,
- * where wrong credentials, which anybody can send, have a part of their own.
+ * The maximum kept for each node: in all, without an account, and of an account. Wrong credentials,
+ * which anybody can send, have a maximum of their own.
  */
 export const maxRefusals = { node: 10_000, unnamed: 5000, account: 200, guesses: 100 };
 
@@ -64,7 +64,9 @@ export async function reportRefusals(
   await removeExcess(tx, node.id, [...rows.values()]);
 }
 
-/** Removes the oldest of the node beyond each bound that these rows may have passed. */
+/**
+ * Removes the oldest refusals of the node beyond each maximum that these rows may have exceeded.
+ */
 async function removeExcess(
   tx: Transaction,
   node_id: number,
@@ -84,8 +86,9 @@ async function removeExcess(
 }
 
 /**
- * Whether a refusal names a user who exists. Of accounts that the server does not serve, only that
- * very refusal names one: a node can't fill the lists of all accounts with other words.
+ * Whether a refusal may name its user: the user exists, and the server serves the account.
+ * Otherwise the reason must be that it does not; so a node can't fill the lists of all accounts
+ * with other reasons.
  */
 async function namesOf(tx: Transaction, node: NodeRow, reported: readonly Reported[]) {
   const keys = reported.flatMap(({ account, user }) =>
@@ -142,12 +145,12 @@ export async function listRefusals(
   const below = before ?? Number.MAX_SAFE_INTEGER;
   const { server_id, node_id } = filter;
   if (server_id === undefined) return pageBelow(db, filter, below, limit);
-  // Each node has an index in the order of the page, all of them together have none.
+  // There is an index for the refusals of one node in the order of the page, and none for several.
   const nodes = (await nodesOfServer(db, server_id)).filter(({ id }) => (node_id ?? id) === id);
   const pages = await Promise.all(
     nodes.map(({ id }) => pageBelow(db, { ...filter, node_id: id }, below, limit)),
   );
-  // As far as every page reaches.
+  // Down to the lowest id that all pages have reached.
   const end = Math.max(0, ...pages.map((page) => page.before ?? 0));
   const rows = pages.flatMap(({ refusals }) => refusals.filter(({ id }) => id >= end));
   rows.sort((a, b) => b.id - a.id);

@@ -5,7 +5,7 @@ export interface WatchRow {
   id: number;
   /** JSON of a `WatchFilter`. */
   filter: string;
-  /** Of whose watches there may only be so many. */
+  /** The watcher, whose number of watches is limited. */
   watcher: string;
   /** When the nodes were first asked. */
   asked_at: number;
@@ -20,7 +20,7 @@ export function findWatchById(db: Reader, id: number): Promise<WatchRow | undefi
   return db.one('select * from connection_watches where id = $1', [id]);
 }
 
-/** How many watches there are now: of this watcher, and in all. */
+/** The number of watches now: of this watcher, and in all. */
 export async function countWatches(
   db: Reader,
   watcher: string,

@@ -24,7 +24,7 @@ import * as store from './watch_store.ts';
 export interface WatchFilter {
   account_id?: number | undefined;
   user_id?: number | undefined;
-  /** The client's, in its one spelling. */
+  /** The canonical address of the client. */
   address?: string | undefined;
   exit_ip?: string | undefined;
   server_id?: number | undefined;
@@ -155,7 +155,7 @@ async function beginOrRenew(
   return watch;
 }
 
-/** By the change stream, as for questions: each process reaches the nodes that it holds. */
+/** By the change stream, as for questions: each process reaches the nodes whose streams it has. */
 async function askNodes(tx: Transaction, id: number, filter: WatchFilter): Promise<void> {
   const { server_id = null, account_id = null } = filter;
   // Those of one server, else of the account's, else all.

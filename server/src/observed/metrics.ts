@@ -68,7 +68,7 @@ export class Metrics {
 
   readonly nodeLive = this.#gauge(
     'node_live',
-    'Whether a node acknowledges: 0 for one that is lost.',
+    'Whether a node acknowledges: 0 for one that is offline.',
     'server',
     'node',
   );

@@ -1,4 +1,5 @@
-// The rules of one entry: its needs, its status, which entry it replaces, what is recorded of it.
+// The rules of one entry: its needs, its status, which entry it replaces, and what nodes and the
+// audit log get of it.
 
 import { canonicalAddress } from '../../../kit/src/address.ts';
 import { requireWritable } from '../accounts/accounts.ts';

@@ -8,7 +8,7 @@ import type { ServerRow } from './store.ts';
 
 /**
  * The nodes of a server, by their worst state, worst first: none live; all drained; one of them
- * lags, is drained or lost; no node yet (`neutral`); all well.
+ * lags, is drained or offline; no node yet (`neutral`); all well.
  */
 export const nodeStates = ['bad', 'drained', 'warn', 'neutral', 'good'] as const;
 

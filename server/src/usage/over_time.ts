@@ -1,13 +1,13 @@
 // The usage of all accounts over time: the accounts or servers with the most, and all others
-// together. It reads sums that are stored, as many in a large network as in a small one.
+// together. It reads stored sums, whose number does not grow with the network.
 import type { Reader } from '../db/database.ts';
 import { dayOf, daySeconds } from '../values/periods.ts';
 import { safeBytes } from './store.ts';
 import * as store from './sum_store.ts';
 
 /**
- * The accounts or servers that are among so many with the most bytes on any day of a span are
- * compared; the others have no part of their own.
+ * An account or server has a part of its own if it is among so many with the most bytes on any day
+ * of the span; all others are one part.
  */
 export const comparedOfDay = 50;
 /** How many of them, and how many days, are read in one turn of the event loop. */

@@ -229,7 +229,7 @@ export async function hasUsage(db: Reader, account_id: number): Promise<boolean>
   );
 }
 
-/** A node begins a journal when it has lost the one before; only a stolen one makes up more. */
+/** A node begins a new journal only if the old one is gone; only a stolen node makes up more. */
 const maxJournalsOfNode = 1000;
 
 /**

@@ -67,7 +67,7 @@ const Query = Strict(
     state: Type.Optional(
       OneOf(
         [...entryStates],
-        'Only entries of this proof; idle: of a user who is no active proxy user; in_use: of one who is, and it let a connection in or was added for longer than a day.',
+        'Only entries with this proof; idle: of a user who is not an active proxy user; in_use: of an active one, and it let a connection in or was listed for longer than a day.',
       ),
     ),
   }),
@@ -81,9 +81,7 @@ const changeable = {
 const Changes = Named('ConsoleAuthlistEntryChanges', changeable);
 const OperatorChanges = Named('OperatorAuthlistEntryChanges', {
   ...changeable,
-  proven: Type.Optional(
-    Type.Boolean({ description: 'Whether the entry is proven, by your word.' }),
-  ),
+  proven: Type.Optional(Type.Boolean({ description: 'Whether you verify the entry.' })),
 });
 const Restored = Named('RestoreOutcome', {
   restored: Integer('Entries that are back, under their old ids.'),

@@ -102,7 +102,7 @@ const Place = Named('AccountServerPlace', {
     warn: Integer('Those of which the worst exit IP is warn.'),
     crit: Integer('Those with a crit exit IP.'),
     unknown: Integer('Those of which too little is known.'),
-    not_connected: Integer('Those whose nodes are all lost.'),
+    not_connected: Integer('Those whose nodes are all offline.'),
     no_node: Integer('Those without a node.'),
     others: Integer('Servers that are not on the contract.'),
   }),

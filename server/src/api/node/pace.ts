@@ -25,12 +25,15 @@ const rates: Readonly<Record<string, number>> = {
 const savedSeconds = 60;
 /** Each additional part of this many bytes counts as another report. */
 const bytesOfReport = 64 * 1024;
-/** How many longer reports may be read at once. An agent sends one, and may have given one up. */
+/**
+ * The maximum number of long reports that are read at once. An agent sends one, and may have given
+ * up another.
+ */
 const maxLong = 2;
 
 export class Pace {
   readonly #clock: Clock;
-  /** By node and path: until when, in steady seconds, reports are paid for. As many as nodes. */
+  /** By node and path: up to when (steady seconds) its reports so far have used up its pace. */
   readonly #until = new Map<string, number>();
   /** By node: how many long reports are being handled. */
   readonly #long = new Map<number, number>();

@@ -1,5 +1,5 @@
 // POST /node/usage, last-used, health, faults, refusals, answers, connections, exit-uses and
-// end-orders: the reports of a node. GET /node/erased-users: of whom it keeps nothing.
+// end-orders: the reports of a node. GET /node/erased-users: the users that nodes must forget.
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { canonicalAddress } from '../../../../kit/src/address.ts';

@@ -12,10 +12,10 @@ import { networkIn } from '../../values/address.ts';
 import { operatorRoute } from './route.ts';
 
 export const Proof = Type.Union(
-  [OneOf(['proven', 'unproven', 'waits'], 'How the entry stands.'), Type.Null()],
+  [OneOf(['proven', 'unproven', 'waits'], 'Whether the entry is verified.'), Type.Null()],
   {
     description:
-      'proven: the address asked for it, or an operator says so; unproven: it holds until another account proves the address to be its own; waits: unproven, and nodes let no client in by it yet; null: no proof is asked for (EXITWARD_AUTHLIST_PROOF).',
+      'proven: verified, by a request of the account from the address or by an operator; unproven: not verified, so that a verified entry of another account replaces it; waits: not verified, and nodes let no client in by it; null: entries need not be verified (EXITWARD_AUTHLIST_PROOF).',
   },
 );
 const ip = Type.String({ description: 'IP address.' });

@@ -183,7 +183,7 @@ export function networkRoutes(app: FastifyInstance, ctx: Context): void {
     id: 'events',
     summary: 'Hear when something has changed, as server-sent events',
     description:
-      '`network` moves with servers, exit IPs and health, `revision` with any change of any record, `nodes` when one joins, leaves, is lost, comes back or has applied a change; by name `authlist`, `overrides`, `users`, `contract` and `usage` with those of any account. Read again what shows it, where `exitward-as-of` of its response has another number.',
+      '`network` moves with servers, exit IPs and health, `revision` with any change of any record, `nodes` when one joins, leaves, goes offline, comes back or has applied a change; by name `authlist`, `overrides`, `users`, `contract` and `usage` with those of any account. Read again what shows it, where `exitward-as-of` of its response has another number.',
     answer: Events(
       '`{"network": REVISION, "revision": REVISION, "nodes": NUMBER, "authlist": REVISION, …}`',
     ),

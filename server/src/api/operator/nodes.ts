@@ -87,7 +87,7 @@ const Query = Strict(
     state: Type.Optional(
       OneOf(
         nodeFilters,
-        'lost: not heard of lately; else live, and faulty: it reports faults; lagging: a change is not applied; drained; good: none of these.',
+        'lost: offline; else live, and faulty: it reports faults; lagging: a change is not applied; drained; good: none of these.',
       ),
     ),
   }),

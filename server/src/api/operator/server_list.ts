@@ -57,7 +57,7 @@ const paging = listQuery(serverSorts, {
   nodes: Type.Optional(
     OneOf(
       [...nodeStates],
-      'bad: no node is live; drained: all live ones are; warn: one lags, is drained or lost; neutral: no node yet; good: none of these.',
+      'bad: no node is live; drained: all live ones are; warn: one lags, is drained or offline; neutral: no node yet; good: none of these.',
     ),
   ),
   exits: Type.Optional(
@@ -82,7 +82,7 @@ const PlaceRecord = Named('ServerPlace', {
   states: Strict(
     {
       good: Integer('Nodes live and up to date, exit IPs ok.'),
-      warn: Integer('A node lags, is drained or lost, or an exit IP is warn.'),
+      warn: Integer('A node lags, is drained or offline, or an exit IP is warn.'),
       bad: Integer('No node takes connections, or an exit IP is crit.'),
       neutral: Integer('No node or exit IP yet, or one is unknown.'),
     },
