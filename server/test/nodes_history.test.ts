@@ -5,26 +5,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { allReasons } from '../../agent/src/policy/denials.ts';
 import { tries } from '../../test/effort.ts';
+import type { Point as StoredPoint } from '../src/nodes/history_store.ts';
 import { historySlices } from '../src/nodes/nodes.ts';
 import { eachApp } from './apps.ts';
 import type { TestNode } from './node.ts';
 
-interface Point {
-  at: number;
-  measured_seconds: number;
-  up: number;
-  down: number;
-  up_min: number | null;
-  up_peak: number | null;
-  down_min: number | null;
-  down_peak: number | null;
-  connections_min: number | null;
-  connections: number | null;
-  connections_peak: number | null;
-  lag_peak: number | null;
-  faults_peak: number | null;
-  rejected: Record<string, number>;
-}
+type Point = StoredPoint & { rejected: Record<string, number> };
 
 const day = 86_400;
 

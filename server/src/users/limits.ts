@@ -15,19 +15,8 @@ export const maxAddresses = 256;
 export const minAddressSeconds = 60;
 export const maxAddressSeconds = 600;
 
-/** Null: no limit. */
-export interface UserLimits {
-  /** Bytes in a billing period. */
-  limit_bytes: number | null;
-  /** When they are used up, nodes refuse the user, or the user only needs attention. */
-  on_limit: 'refuse' | 'notify';
-  /** At once, in the whole network. */
-  max_connections: number | null;
-  /** Source addresses within `address_seconds`; an IPv6 address counts as its /64. */
-  max_addresses: number | null;
-  address_seconds: number;
-  /** Epoch seconds. */
-  active_until: number | null;
+/** The limits as people see them, with lists and with servers by name. Null: no limit. */
+export interface UserLimits extends Omit<store.LimitColumns, 'services' | 'server_ids'> {
   services: UserService[] | null;
   /** Names of servers of the network; empty: none. */
   servers: string[] | null;

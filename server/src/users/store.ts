@@ -7,11 +7,16 @@ import { type Ids, slice } from '../db/slices.ts';
 
 /** The limits of a user (`limits.ts`); null: no limit. */
 export interface LimitColumns {
+  /** Bytes in a billing period. */
   limit_bytes: number | null;
+  /** When they are used up, nodes refuse the user, or the user only needs attention. */
   on_limit: 'refuse' | 'notify';
+  /** At once, in the whole network. */
   max_connections: number | null;
+  /** Source addresses within `address_seconds`; an IPv6 address counts as its /64. */
   max_addresses: number | null;
   address_seconds: number;
+  /** Epoch seconds. */
   active_until: number | null;
   /** JSON: array of names. */
   services: string | null;
