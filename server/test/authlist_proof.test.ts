@@ -48,7 +48,7 @@ eachDatabase((database) => {
     return { t, name, own_account, client, of, add, proofs, byOperator };
   }
 
-  describe('an entry is proven', () => {
+  describe('an entry is verified', () => {
     it('when its address asks for it, with or without naming itself', async () => {
       const { add, proofs } = await scene();
       const [first, other] = [freshIp(), freshIp()];
@@ -129,7 +129,7 @@ eachDatabase((database) => {
     });
   });
 
-  describe('a proven claim', () => {
+  describe('a verified claim', () => {
     it.each([
       ['by a new entry', (scene: Scene, ip: string) => scene.add(undefined, ip)],
       [
@@ -177,7 +177,7 @@ eachDatabase((database) => {
   });
 
   describe('EXITWARD_AUTHLIST_PROOF', () => {
-    it('off: the first comes first, from any caller, and no entry is called unproven', async () => {
+    it('off: the first claim wins, from any caller, and no entry is called unverified', async () => {
       const [first, other] = [await scene('off'), await scene('off')];
       const ip = freshIp();
       await first.add(ip);
@@ -185,7 +185,7 @@ eachDatabase((database) => {
       expect(await first.proofs()).toEqual([null]);
     });
 
-    it('require: an entry is shown, and no node hears of it until it is proven', async () => {
+    it('require: an entry is shown, and no node gets it until it is verified', async () => {
       const { t, name, client, add, proofs } = await scene('require');
       const [ip, own] = [freshIp(), freshIp()];
       await add(ip);

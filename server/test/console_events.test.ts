@@ -324,7 +324,7 @@ eachDatabase((database) => {
     stream.stop();
   });
 
-  test('the operator hears of nodes that join, apply a change, and are lost', async () => {
+  test('the operator hears of nodes that join, apply a change, and go offline', async () => {
     const stream = await listenAsOperator();
     let node: TestNode | undefined;
     await stream.next(async () => {

@@ -38,7 +38,7 @@ eachDatabase((database) => {
     for (const node of nodes ?? []) node.stop();
     await t?.stop();
   });
-  // The orders of earlier tests are over, and no node is lost: that would end its stream.
+  // The orders of earlier tests are over, and no node is offline: that would end its stream.
   beforeEach(async () => {
     for (let count = 0; count < 5; count += 1) {
       for (const node of nodes) await node.ack();

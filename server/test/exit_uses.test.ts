@@ -39,7 +39,7 @@ eachDatabase((database) => {
     for (const node of nodes ?? []) node.stop();
     await t?.stop();
   });
-  // No node is lost meanwhile: that would end its stream.
+  // No node goes offline meanwhile: that would end its stream.
   beforeEach(async () => {
     for (const node of nodes) await node.ack();
   });

@@ -206,7 +206,7 @@ eachApp((t) => {
     });
   });
 
-  describe('lost nodes', () => {
+  describe('nodes that go offline', () => {
     const stored = (id: number) =>
       t.running.ctx.db.one<{ live: number }>('select live from nodes where id = $1', [id]);
 
@@ -220,7 +220,7 @@ eachApp((t) => {
       return node.id;
     }
 
-    test('are lost only when this process could have heard them for as long, and its database answered; a failure that lasts is logged once a minute', async () => {
+    test('are offline only when this process could have heard them for as long, and its database answered; a failure that lasts is logged once a minute', async () => {
       const id = await silentNode('silent');
       const { ctx } = t.running;
       const clock = new TwoClocks(t.now());
@@ -272,7 +272,7 @@ eachApp((t) => {
       }
     });
 
-    test('are lost a batch at a time', async () => {
+    test('are handled a batch at a time', async () => {
       await runAllJobs(t.running.ctx);
       const ids = [await silentNode('many1'), await silentNode('many2'), await silentNode('many3')];
       expect(await t.write((tx) => sweepOfflineNodes(tx, 60, 2))).toBe(2);

@@ -100,7 +100,7 @@ eachApp((t) => {
     expect((await store.findById(db, node.id))?.live).toBe(0);
   });
 
-  it('the stream of a lost node is ended, though all that it is sent goes into a buffer; that of one that acknowledges stays', async () => {
+  it('the stream of an offline node ends, though a buffer takes all that it is sent; that of one that acknowledges stays', async () => {
     const { node, server } = await scene();
     const sister = await t.node(server, 'sister');
     const { db } = t.running.ctx;

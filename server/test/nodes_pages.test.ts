@@ -5,7 +5,7 @@ import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 
 eachDatabase((database) => {
-  /** Four nodes: one online and busy, one with a fault, one drained, one lost. */
+  /** Four nodes: one online and busy, one with a fault, one drained, one offline. */
   async function scene(t: TestApp) {
     await t.server('fra1');
     await t.server('ams1');

@@ -47,7 +47,7 @@ eachDatabase((database) => {
     for (const node of nodes ?? []) node.stop();
     await t?.stop();
   });
-  // Earlier looks are over, and no node is lost: that would end its stream.
+  // Earlier looks are over, and no node is offline: that would end its stream.
   beforeEach(async () => {
     for (const node of nodes) await node.ack();
     await t.pass(31);

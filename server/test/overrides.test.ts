@@ -189,7 +189,7 @@ eachApp((t, database) => {
       for (const node of nodes) node.stop();
     });
 
-    it('a node that is lost no longer holds the entries of its server back, until it is back', async () => {
+    it('an offline node no longer delays the entries of its server, until it is back', async () => {
       const { create, status, nodes } = await scene(2);
       const [first, lost] = nodes as [TestNode, TestNode];
       lost.stop();

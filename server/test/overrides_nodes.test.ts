@@ -40,7 +40,7 @@ eachApp((t) => {
     await other.until((it) => it.events.at(-1)?.event === 'position');
     expect(await how()).toEqual(['pending', true, false]);
 
-    // Nor is it there for that: without an acknowledgement it is lost, whatever it opens.
+    // Nor is it there for that: without an acknowledgement it is offline, whatever it opens.
     await t.pass(50);
     await first.ack();
     await t.pass(30);

@@ -99,7 +99,7 @@ eachApp((t) => {
     });
     const slow = await t.account('slow', { servers: ['s0202', 's0208', 's0211'] });
     const { revision } = (await t.operator.get('/status')).body.database;
-    // Of each server a few nodes: lost, drained, up to date, or behind where something changes
+    // Of each server a few nodes: offline, drained, up to date, or behind where something changes
     // below.
     const nodes = servers.flatMap(({ id }) =>
       Array.from({ length: (id * 5) % 3 }, (_, at) => ({

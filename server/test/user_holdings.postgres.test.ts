@@ -1,5 +1,5 @@
 // Holdings of users with limits: each node hears of the other live nodes, in the order in which
-// the user came to them; a lost node counts no more.
+// the user came to them; an offline node no longer counts.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
@@ -115,7 +115,7 @@ eachDatabase((database) => {
     expect(await whole([], { through: key(a) })).toEqual([]);
   });
 
-  test('a lost node counts no more, and its rows are forgotten', async () => {
+  test('an offline node no longer counts, and its rows are forgotten', async () => {
     await report(0, [holding(2, '192.0.2.1')]);
     const others = async (seconds: number) => {
       for (let passed = 0; passed < seconds; passed += 15) {
@@ -130,7 +130,7 @@ eachDatabase((database) => {
     expect(rows).toEqual([{ connections: 1 }]);
   });
 
-  test('a lost node that comes back, comes after those that were there meanwhile', async () => {
+  test('an offline node that comes back comes after those that were there meanwhile', async () => {
     await report(0, [holding(2)]);
     const { db } = t.running.ctx;
     await db.write({ kind: 'system', name: 'test', address: '', request_id: '' }, (tx) =>

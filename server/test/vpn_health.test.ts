@@ -130,7 +130,7 @@ eachApp((t) => {
     expect((await shown())[0]).toBe('vpn-ikev2 warn');
   });
 
-  it('a node that is lost or revoked does not count beside one that is live; alone it does until its report is too old', async () => {
+  it('an offline or revoked node does not count next to a live one; alone it does until its report is too old', async () => {
     const { node, twin, check, shown } = await scene();
     await report(node, [check('vpn-ikev2', 'crit')]);
     await report(twin, [check('vpn-ikev2', 'ok')]);

@@ -173,8 +173,8 @@ export async function presentConnections(
   { groups, sums, rest, total, missing }: Looked,
   isOperator: boolean,
 ): Promise<Static<typeof OpenConnections>> {
-  const named = [...groups, ...(sums ?? [])].map(({ account, user }) => [account, user] as const);
-  const namesOf = await readNames(db, named);
+  const keys = [...groups, ...(sums ?? [])].map(({ account, user }) => [account, user] as const);
+  const namesOf = await readNames(db, keys);
   return {
     connections: groups.flatMap(({ account, user, nodes, by, entry, ...group }) => {
       const names = namesOf(account, user);

@@ -180,11 +180,11 @@ export function serverPageSlices(
 function conditionsOf(filter: ServerFilter, first: number) {
   const { search, searchedCountries = [], server, country, service, state, places } = filter;
   const values: Value[] = [];
-  const given = (value: Value) => `$${first + values.push(value) - 1}`;
-  const among = (texts: readonly string[]) => `(${paddedTexts(texts).map(given)})`;
+  const place = (value: Value) => `$${first + values.push(value) - 1}`;
+  const among = (texts: readonly string[]) => `(${paddedTexts(texts).map(place)})`;
   const conditions: string[] = [];
   if (search) {
-    const pattern = `like ${given(lists.containing(search))} escape '\\'`;
+    const pattern = `like ${place(lists.containing(search))} escape '\\'`;
     const ofCountry =
       searchedCountries.length > 0 ? [`s.country in ${among(searchedCountries)}`] : [];
     const texts = ['s.name', 's.title', 's.hostname', 's.city'].map(
@@ -193,10 +193,10 @@ function conditionsOf(filter: ServerFilter, first: number) {
     const ofExit = `(c.server_id is not null and ${isThere(exits(`and e.ip ${pattern}`))})`;
     conditions.push(`(${[...texts, ...ofCountry, ofExit].join(' or ')})`);
   }
-  if (server) conditions.push(`s.name = ${given(server)}`);
-  if (country) conditions.push(`s.country = ${given(country)}`);
+  if (server) conditions.push(`s.name = ${place(server)}`);
+  if (country) conditions.push(`s.country = ${place(country)}`);
   if (service)
-    conditions.push(`s.services like ${given(`%"${service === 'vpn' ? 'vpn-%' : service}"%`)}`);
+    conditions.push(`s.services like ${place(`%"${service === 'vpn' ? 'vpn-%' : service}"%`)}`);
   if (state) conditions.push(`c.server_id is not null and ${isIn(state)}`);
   if (places) conditions.push(`s.country || ' ' || s.city in ${among(places)}`);
   return conditions.length > 0 ? { sql: conditions.join(' and '), values } : undefined;

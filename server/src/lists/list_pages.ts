@@ -52,15 +52,15 @@ interface Condition {
   values: readonly Value[];
 }
 
-/** A filter with these values, and with further conditions. Undefined: none of them is given. */
+/** A filter with these values, and with extra conditions. Undefined: none of them is given. */
 export function filterOf(
   sql: string,
   values: readonly Value[],
   ...conditions: ReadonlyArray<string | undefined>
 ): Condition | undefined {
-  const given = conditions.filter((condition) => condition !== undefined);
-  if (given.length === 0 && values.every((value) => value === '' || value === 0)) return undefined;
-  return { sql: [sql, ...given].join(' and '), values };
+  const extra = conditions.filter((condition) => condition !== undefined);
+  if (extra.length === 0 && values.every((value) => value === '' || value === 0)) return undefined;
+  return { sql: [sql, ...extra].join(' and '), values };
 }
 
 /** A list in SQL. `$1` and `$2` are the ids of a slice; the conditions' values come after them. */
@@ -112,12 +112,12 @@ export async function* pageSlices<R>(
   if (after && type !== 'address' && isNumber !== (type === 'number')) throw noPlace();
   const onList = `${row}.id > $1 and ${row}.id <= $2 and ${shown.sql}`;
   const wanted = filter ? `${onList} and ${filter.sql}` : onList;
-  const given = 2 + shown.values.length + (filter?.values.length ?? 0);
+  const count = 2 + shown.values.length + (filter?.values.length ?? 0);
   const [direction, beyond] = isDescending ? ['desc', '<'] : ['asc', '>'];
-  const isBeyond = after ? `and (${sort}, ${row}.id) ${beyond} ($${given + 2}, $${given + 3})` : '';
+  const isBeyond = after ? `and (${sort}, ${row}.id) ${beyond} ($${count + 2}, $${count + 3})` : '';
   const inOrder = `order by sort_key ${direction}, ${row}.id ${direction}`;
   const rowsStatement = `select ${columns} from (select ${row}.*, ${sort} as sort_key from ${from}
-      where ${wanted} ${isBeyond} ${inOrder} limit $${given + 1}) ${row} ${joins} ${inOrder}`;
+      where ${wanted} ${isBeyond} ${inOrder} limit $${count + 1}) ${row} ${joins} ${inOrder}`;
   const countStatement = `select count(*) as total, count(case when ${filter?.sql ?? '1 = 1'} then 1 end) as found
     from ${from} where ${onList}`;
   for await (const { isLast, ...ids } of slices(sliceOfPage)) {

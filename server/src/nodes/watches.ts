@@ -332,9 +332,9 @@ function addTo(
 ): void {
   for (const group of groups) {
     const { account, user, since, last_byte_at } = group;
-    const named = by === 'user' ? { account, user } : { [by]: group[by] };
-    const key = Object.values(named).join(' ');
-    const sum = sums.get(key) ?? { ...named, since, last_byte_at, ...noSums() };
+    const name = by === 'user' ? { account, user } : { [by]: group[by] };
+    const key = Object.values(name).join(' ');
+    const sum = sums.get(key) ?? { ...name, since, last_byte_at, ...noSums() };
     addSums(sum, { ...group, groups: 1 });
     sum.since = Math.min(sum.since, since);
     sum.last_byte_at = Math.max(sum.last_byte_at, last_byte_at);
