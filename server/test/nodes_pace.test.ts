@@ -347,7 +347,7 @@ it('a stream of which a megabyte is unread when a position is sent is cut; with 
   few?.sendLive(2, records(megabyte / 2));
   much?.noteLong(true);
   much?.sendAhead({ account_id: 1 } as LoggedChange, records(2 * megabyte));
-  for (const stream of [few, much]) stream?.position(3);
+  for (const stream of [few, much]) stream?.sendPosition(3);
   expect([slow.response.destroyed, slower.response.destroyed]).toEqual([false, true]);
   slow.stop();
   slower.stop();

@@ -59,8 +59,8 @@ export class Feed {
   #handedOut: Position | undefined;
   /** The revisions of changes whose first read failed; the next failure is final. */
   readonly #failedOnce = new Set<number>();
-  #reading = false;
-  #readAgain = false;
+  #isReading = false;
+  #mustReadAgain = false;
   #retry: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -127,7 +127,7 @@ export class Feed {
 
   /** Sends the stream what it has missed, at its node's pace; from then on it gets changes live. */
   #startCatchingUp(stream: NodeStream): void {
-    stream.catchingUp = true;
+    stream.isCatchingUp = true;
     stream.notifiedAt = Number.POSITIVE_INFINITY;
     void this.#catchUp(stream).catch((error) => {
       this.#ctx.log.warn({ err: error, node: stream.node.name }, 'a change stream was cut');
@@ -142,7 +142,7 @@ export class Feed {
     for (;;) {
       await stream.untilRead();
       if (!stream.isOpen) return;
-      stream.missed = false;
+      stream.hasMissed = false;
       const { epoch, revision } = await networkPosition(db);
       if (epoch !== stream.epoch) return stream.close();
       const upTo = Math.max(after, Math.min(after + maxRevisionsScanned, revision));
@@ -167,15 +167,15 @@ export class Feed {
         await stream.sendPaced(change, pieces);
       }
       after = changes.length === changesPerPage ? (changes.at(-1)?.revision ?? upTo) : upTo;
-      if (changes.length > 0 || upTo < revision || stream.missed) {
+      if (changes.length > 0 || upTo < revision || stream.hasMissed) {
         // Reads of SQLite don't yield to the event loop, which sends what was written.
         await setImmediate();
         continue;
       }
       // The page was empty, and no change was handed out since: from now on the stream is live.
-      stream.catchingUp = false;
+      stream.isCatchingUp = false;
       stream.notifiedAt = this.#ctx.clock.now();
-      stream.position(revision);
+      stream.sendPosition(revision);
       return;
     }
   }
@@ -223,11 +223,11 @@ export class Feed {
 
   #wake(): void {
     if (this.#handedOut === undefined || this.#isClosed) return;
-    if (this.#reading) {
-      this.#readAgain = true;
+    if (this.#isReading) {
+      this.#mustReadAgain = true;
       return;
     }
-    this.#reading = true;
+    this.#isReading = true;
     void this.#handOut()
       .catch((error) => {
         this.#ctx.log.warn({ err: error }, 'the change log could not be read');
@@ -240,9 +240,9 @@ export class Feed {
         this.#retry.unref();
       })
       .finally(() => {
-        this.#reading = false;
-        if (this.#readAgain) {
-          this.#readAgain = false;
+        this.#isReading = false;
+        if (this.#mustReadAgain) {
+          this.#mustReadAgain = false;
           this.#wake();
         }
       });
@@ -273,7 +273,7 @@ export class Feed {
       for (const server_id of serversChanged) {
         await this.#cutEnded(Array.from(this.#streams.ofServer(server_id)));
       }
-      // A change that was committed since has set `#readAgain`.
+      // A change that was committed since has set `#mustReadAgain`.
       if (changes.length < changesPerPage) return;
       await setImmediate();
     }
@@ -297,7 +297,7 @@ export class Feed {
       (change) => change.server_id === null && change.account_id !== null,
     );
     const ids = Array.from(new Set(accounts.map((change) => change.account_id as number)));
-    if (ids.length === 0 || this.size === 0) return new Map();
+    if (ids.length === 0 || this.#streams.isEmpty) return new Map();
     const rows = await log.serversOfAccounts(this.#ctx.db, ids, after);
     return Map.groupBy(
       rows.map(({ has_left, ...row }) => ({ ...row, has_left: has_left === 1 })),
@@ -335,8 +335,8 @@ export class Feed {
           : (shared ?? (await this.#records(change, server_id, rows)));
       if (records[0] && isSameEverywhere(records[0])) shared = records;
       for (const stream of this.#streams.ofServer(server_id)) {
-        if (stream.catchingUp) {
-          stream.missed = true;
+        if (stream.isCatchingUp) {
+          stream.hasMissed = true;
           if (mayRevoke(records)) stream.sendAhead(change, records);
         } else if (isApart || !stream.sendLive(change.revision, records)) {
           this.#startCatchingUp(stream);
@@ -372,7 +372,7 @@ export class Feed {
     const newest = this.#handedOut?.revision ?? 0;
     for (const stream of this.#streams.all()) {
       const isDue = part === undefined || isInPart(stream.node.id, part);
-      if (isDue && !stream.catchingUp) stream.position(newest);
+      if (isDue && !stream.isCatchingUp) stream.sendPosition(newest);
     }
   }
 

@@ -22,9 +22,9 @@ export class NodeStream {
    * none.
    */
   #sending: number | null | undefined;
-  /** True while it reads the log by itself; `missed`: a live change passed meanwhile. */
-  catchingUp = true;
-  missed = false;
+  /** True while it reads the log by itself; `hasMissed`: a live change passed meanwhile. */
+  isCatchingUp = true;
+  hasMissed = false;
   /**
    * Since when (epoch seconds) everything has been sent, so that the node has to acknowledge it.
    */
@@ -104,7 +104,7 @@ export class NodeStream {
     );
   }
   /** Sends the newest revision; an idle node acknowledges that too, and so counts as live. */
-  position(revision: number): void {
+  sendPosition(revision: number): void {
     if (revision > this.sent) this.sent = revision;
     const event = `id: ${this.epoch}:${this.sent}\nevent: position\ndata: ${this.sent}\n\n`;
     if (!this.isOpen) return;

@@ -7,6 +7,10 @@ const maxStreamsPerNode = 2;
 export class OpenStreams {
   readonly #byServer = new Map<number, Set<NodeStream>>();
 
+  get isEmpty(): boolean {
+    return this.#byServer.size === 0;
+  }
+
   get servers(): Iterable<number> {
     return this.#byServer.keys();
   }
