@@ -2,42 +2,23 @@
 // ended; people end those of their account alone.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eachDatabase } from './databases.ts';
-import { type Browser, startTestApp, type TestApp } from './harness.ts';
+import type { Browser } from './harness.ts';
 import type { TestNode } from './node.ts';
+import { startTwoServers, type TwoServers } from './two_servers.ts';
 
 type Body = Record<string, unknown>;
 
 eachDatabase((database) => {
-  let t: TestApp;
-  /** Two on fra1, one on ams1. */
-  let nodes: [TestNode, TestNode, TestNode];
-  const ids = { acme: 0, alice: 0, carol: 0 };
-  const browsers = new Map<string, Browser>();
+  let { t, ids, nodes, browsers, stop } = {} as TwoServers;
 
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
-    // Nodes that do not answer are waited for by the test's clock.
-    t.clock.steady = () => t.clock.seconds;
-    await t.server('fra1');
-    await t.server('ams1');
-    const acme = await t.account('acme', { servers: ['fra1'] });
-    await t.account('other', { servers: ['fra1', 'ams1'] });
-    await t.user(acme, 'boss', { admin: true });
-    await t.user(acme, 'carol', { proxy: true });
-    const rows = await t.running.ctx.db.all<{ id: number; name: string }>(
-      'select id, name from users where account_id = $1',
-      [acme.account.id],
-    );
-    for (const { id, name } of rows) Object.assign(ids, { [name]: id });
-    ids.acme = acme.account.id;
-    nodes = [await t.node('fra1', 'fra1-a'), await t.node('fra1', 'fra1-b'), await t.node('ams1')];
-    for (const node of nodes) await node.start();
-    for (const person of ['boss', 'carol']) browsers.set(person, await t.signIn('acme', person));
+    const url = await database.url();
+    ({ t, ids, nodes, browsers, stop } = await startTwoServers(url, (app) => {
+      // Nodes that do not answer are waited for by the test's clock.
+      app.clock.steady = () => app.clock.seconds;
+    }));
   });
-  afterAll(async () => {
-    for (const node of nodes ?? []) node.stop();
-    await t?.stop();
-  });
+  afterAll(() => stop?.());
   // The orders of earlier tests are over, and no node is offline: that would end its stream.
   beforeEach(async () => {
     for (let count = 0; count < 5; count += 1) {

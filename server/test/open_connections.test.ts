@@ -2,51 +2,26 @@
 // named when they do not; accounts see their own users alone.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eachDatabase } from './databases.ts';
-import { type Browser, startTestApp, type TestApp } from './harness.ts';
+import { type Browser, startTestApp } from './harness.ts';
 import type { TestNode } from './node.ts';
+import { startTwoServers, type TwoServers } from './two_servers.ts';
 
 type Body = Record<string, unknown>;
 const nothing = { groups: 0, connections: 0, up: 0, down: 0 };
 
 eachDatabase((database) => {
-  let t: TestApp;
   let url: string;
-  /** Two on fra1, one on ams1. */
-  let nodes: [TestNode, TestNode, TestNode];
-  const ids = { acme: 0, other: 0, alice: 0, carol: 0, stranger: 0 };
+  let { t, ids, nodes, browsers, stop } = {} as TwoServers;
   const exits = { fra1: '', ams1: '' };
-  const browsers = new Map<string, Browser>();
 
   beforeAll(async () => {
     url = await database.url();
-    t = await startTestApp(url);
-    await t.server('fra1');
-    await t.server('ams1');
-    const acme = await t.account('acme', { servers: ['fra1'] });
-    const other = await t.account('other', { servers: ['fra1', 'ams1'] });
-    await t.user(acme, 'boss', { admin: true });
-    await t.user(acme, 'carol', { proxy: true });
-    const rows = await t.running.ctx.db.all<{ account_id: number; id: number; name: string }>(
-      'select account_id, id, name from users',
-    );
-    const idOf = (account_id: number, name: string) =>
-      rows.find((row) => row.account_id === account_id && row.name === name)?.id ?? 0;
-    Object.assign(ids, {
-      ...{ acme: acme.account.id, other: other.account.id },
-      ...{ alice: idOf(acme.account.id, 'alice'), carol: idOf(acme.account.id, 'carol') },
-      stranger: idOf(other.account.id, 'alice'),
-    });
+    ({ t, ids, nodes, browsers, stop } = await startTwoServers(url));
     for (const server of ['fra1', 'ams1'] as const) {
       exits[server] = (await t.operator.get(`/servers/${server}`)).body.exit_ips[0].ip;
     }
-    nodes = [await t.node('fra1', 'fra1-a'), await t.node('fra1', 'fra1-b'), await t.node('ams1')];
-    for (const node of nodes) await node.start();
-    for (const person of ['boss', 'carol']) browsers.set(person, await t.signIn('acme', person));
   });
-  afterAll(async () => {
-    for (const node of nodes ?? []) node.stop();
-    await t?.stop();
-  });
+  afterAll(() => stop?.());
   // Earlier looks are over, and no node is offline: that would end its stream.
   beforeEach(async () => {
     for (const node of nodes) await node.ack();

@@ -5,7 +5,9 @@ import type { PortScheme } from '../port_schemes/port_schemes.ts';
 import * as servers from '../servers/servers.ts';
 import { type InventoryServer, type Plan, type Present, summaryOf } from './inventory.ts';
 
-/** Carries a plan out, in the transaction that made it. */
+/**
+ * Carries a plan out, in the transaction that made it. Errors: 400 and 409, those of the changes.
+ */
 export async function carryOut(tx: Transaction, plan: Plan): Promise<void> {
   // Removals first, so that addresses, port bases and hostnames may move between servers.
   for (const { before, after } of plan.changed) await releaseOf(tx, before, after);

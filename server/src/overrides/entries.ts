@@ -117,7 +117,7 @@ export function overrideSlices(
   return store.slices(db, account_id, since, { ip, servers, part: part?.toLowerCase() });
 }
 
-/** The slices of a page of them, filtered and sorted. */
+/** The slices of a page of them, filtered and sorted. Errors: those of `pageSlices`. */
 export function overridePageSlices(
   db: Reader,
   account_id: number,
@@ -128,7 +128,7 @@ export function overridePageSlices(
   return pageSlicesOf(db, account_id, filter, page, { since: now - retentionSeconds, now });
 }
 
-/** The whole list at once, for callers off the event loop. */
+/** The whole list at once, for callers off the event loop. Errors: 400. */
 export async function listOverrides(
   ...args: Parameters<typeof overrideSlices>
 ): Promise<store.Override[]> {
