@@ -3,7 +3,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { connectionCaps, mostAccepted } from '../agent/src/connection_caps.ts';
+import { connectionCaps, maxAccepted } from '../agent/src/connection_caps.ts';
 import { clientNetworks } from '../kit/src/client_networks.ts';
 import { longestView, maxViews } from '../server/src/saved_views/saved_views.ts';
 
@@ -149,7 +149,7 @@ const limits: Record<string, readonly number[]> = {
   '… of one user': [ofAll(caps.user)],
   '… of one address (IPv6: /64; twice as many of a /56, four times of a /48)': [
     ...[of56, of48, ofAll(caps.address)],
-    ...[mostAccepted({ address: 8000 }) / 8000 - 1, mostAccepted({ address: 0 })],
+    ...[maxAccepted({ address: 8000 }) / 8000 - 1, maxAccepted({ address: 0 })],
   ],
   'requests that wait on one connection to a node (embedded; Squid reads one at a time)': [
     of('agent/src/embedded/connections.ts', 'maxWaiting'),

@@ -66,7 +66,7 @@ const boundOfListener: Record<string, string> = {
   'kit/src/acme/answers.ts': 'shareConnections(',
   // `equip` is that of the engine, which accepts and counts each connection.
   'agent/src/embedded/listeners.ts': 'this.#equip(',
-  'agent/src/local.ts': 'chmodSync(made, 0o600)',
+  'agent/src/local.ts': 'chmodSync(unnamedPath, 0o600)',
   'agent/src/squid/agent/decider_link.ts': 'size > limits.deciders',
   'agent/src/vpn/ppp_logins.ts': 'size >= maxStrangers',
   'agent/src/vpn/radius_server.ts': 'readRequest(datagram, secret)',
@@ -296,6 +296,8 @@ const writesFiles =
  * Participles and pronouns that say nothing of the thing. `own` is left to the owner of callbacks.
  */
 const refusedNames = 'told|found|known|asked|left|kept|some|most|one|taken';
+/** The server and the console still have fields, locals and constants with a unit in snake_case. */
+const namesInCamelCase = /^(agent|client|kit)\/src\//;
 /** Words that readers stumbled over: in comments, names of tests, and what programs say. */
 const refusedWords = /\b(tells|told|anew|whoever|mend(s|ed)?|but for|(?<!const \w+ )of before)\b/i;
 /** The name of a test or of a group of them, where its function follows. */
@@ -1028,6 +1030,28 @@ const rules: Rule[] = [
       { path: 'test/model.ts', text: 'export const start_at = 1;' },
     ],
     good: [source('jobs.ts', 'const maxSeconds = 5;\n  const { account_id } = row;')],
+  },
+  {
+    name: 'private fields and local figures are camelCase, with the unit last',
+    check: (files) =>
+      files
+        .filter(({ path }) => namesInCamelCase.test(path))
+        .flatMap((file) =>
+          findLines(
+            { ...file, text: withoutComments(file.text) },
+            /#[a-z]\w*_\w+|\b(const|let) \w+_(ms|milliseconds|seconds|minutes|hours|days|bytes)\b/,
+            'write it in camelCase',
+          ),
+        ),
+    bad: [
+      agentSource('vpn/vici.ts', '  readonly #patience_ms: number;'),
+      agentSource('usage/meter.ts', '    let pause_seconds = 5;'),
+      { path: 'kit/src/durable.ts', text: 'const longestTurn_ms = 5;' },
+    ],
+    good: [
+      agentSource('usage/meter.ts', 'const { poll_seconds } = this.#options;'),
+      agentSource('main.ts', 'this.#limits = { report_seconds: this.#reportSeconds };'),
+    ],
   },
   {
     name: 'comments say things in plain words, within the width of the code',

@@ -56,9 +56,9 @@ export class Certificate {
   /** Reports when the one in use expires, if that is soon or past. */
   faults(): Fault[] {
     if (!this.end?.isSoon || !this.#files) return [];
-    const ends_at = this.end.expiry;
-    const remainingSeconds = ends_at - this.#now();
-    const ends = timeOf(ends_at);
+    const { expiry } = this.end;
+    const remainingSeconds = expiry - this.#now();
+    const ends = timeOf(expiry);
     const says =
       remainingSeconds <= 0
         ? `expired at ${ends}: clients that verify it do not connect`

@@ -77,8 +77,8 @@ async function joinAlone(joining: Joining) {
 }
 
 function sentenceOf({ path, bytes }: UsageLeft): string {
-  const what = bytes === null ? 'it cannot be read' : `${bytes} bytes of it were not acknowledged`;
-  return `What was counted as the old node is put aside as ${path}; ${what}, and none of it will be sent.`;
+  const loss = bytes === null ? 'it cannot be read' : `${bytes} bytes of it were not acknowledged`;
+  return `The usage of the old node was moved to ${path}; ${loss}, and none of it will be sent.`;
 }
 
 const run = command({
@@ -199,10 +199,10 @@ const explain = command({
       throw new UsageFault('--user, --token: expected both, or neither');
     }
     const token = options.token === '-' ? readInput('-').trim() : options.token;
-    const usual_port = method === 'CONNECT' ? 443 : 80;
+    const usualPort = method === 'CONNECT' ? 443 : 80;
     const answer = await askExplain(state_dir, {
       ...{ from, port, method, host },
-      destination_port: options['destination-port'] ?? usual_port,
+      destination_port: options['destination-port'] ?? usualPort,
       ...(user === undefined ? {} : { user }),
       ...(token === undefined ? {} : { token }),
     });

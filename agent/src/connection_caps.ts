@@ -72,7 +72,7 @@ export function connectionCaps(
  * How many connections of one address are accepted at all. Those above the cap get the reason why
  * they are too many; further ones are closed without a response.
  */
-export function mostAccepted({ address }: Pick<ConnectionCaps, 'address'>): number {
+export function maxAccepted({ address }: Pick<ConnectionCaps, 'address'>): number {
   return address + Math.max(16, Math.floor(address / 8));
 }
 

@@ -11,15 +11,15 @@ import type { OpenConnection } from './engine.ts';
 
 export const maxGroups = 1000;
 /** A turn of the event loop looks at this many: others wait for it meanwhile. */
-const lookedAtTogether = 2000;
+const maxOfTurn = 2000;
 
 /** All groups of these connections, the largest first. They may open and close meanwhile. */
 export async function groupConnections(open: Iterable<OpenConnection>): Promise<ConnectionGroup[]> {
   const groups = new Map<string, ConnectionGroup>();
-  let looked = 0;
+  let count = 0;
   for (const connection of open) {
-    looked += 1;
-    if (looked % lookedAtTogether === 0) await setImmediate();
+    count += 1;
+    if (count % maxOfTurn === 0) await setImmediate();
     const { service, address, exit_ip, authority } = connection;
     const { account, user } = authority;
     const key = `${service} ${account} ${user} ${address} ${exit_ip}`;

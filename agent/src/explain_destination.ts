@@ -11,10 +11,10 @@ import type { NameFailure, Resolver } from './resolver.ts';
 /** The addresses of a name in one family, or why there are none. */
 export type Resolved = string[] | NameFailure;
 
-/** A name's addresses in the family of the exit, and in the other one. */
+/** A name's addresses: an exit can use those of its own family, and not those of the other one. */
 export interface ResolvedName {
-  own: Resolved;
-  other: Resolved;
+  usable: Resolved;
+  unusable: Resolved;
 }
 
 /** Why an engine does not connect to such a name; undefined: it does. */
@@ -26,8 +26,9 @@ type Judge = (
 const patienceSeconds = 1.5;
 
 /**
- * The explanation of a question, as its client would find it. A name is resolved whatever the
- * decision is: how long it takes, and what the name's own servers see, say nothing of others.
+ * The outcome that a client would get, with the name of its destination resolved. That is done
+ * whatever the decision is: neither the time it takes nor a query at the name's server may reveal
+ * the decision.
  */
 export async function explainDestination(
   question: Question,
@@ -46,7 +47,9 @@ export async function explainDestination(
   if (!resolved) return { ...explanation, isUnresolved: true };
   const [ipv4, ipv6] = resolved;
   const reason = judge(
-    isIP(decision.exit_ip) === 4 ? { own: ipv4, other: ipv6 } : { own: ipv6, other: ipv4 },
+    isIP(decision.exit_ip) === 4
+      ? { usable: ipv4, unusable: ipv6 }
+      : { usable: ipv6, unusable: ipv4 },
   );
   if (reason === undefined) return explanation;
   if (reason === 'unresolved' || reason === 'no_name_server') {

@@ -178,9 +178,9 @@ function joinFault(url: string, error: unknown): Error {
   if (!(error instanceof ControlError)) return error as Error;
   const { status, isOurs, message } = error;
   if (isOurs) return new Error(message);
-  const which = 'expected the URL that the control plane serves nodes on';
-  if (status !== undefined) return new Error(`url: ${url} answered ${status}; ${which}.`);
-  return new Error(`url: ${url} cannot be used: ${message}; ${which}.`);
+  const expected = 'expected the URL that the control plane serves nodes on';
+  if (status !== undefined) return new Error(`url: ${url} answered ${status}; ${expected}.`);
+  return new Error(`url: ${url} cannot be used: ${message}; ${expected}.`);
 }
 
 /**

@@ -50,8 +50,8 @@ export interface Local {
 }
 
 const longestPathBytes = 107;
-const mostBytes = 1024 * 1024;
-const mostTries = 10;
+const maxBytes = 1024 * 1024;
+const maxTries = 10;
 
 const socketPath = (state_dir: string) => join(state_dir, 'agent.sock');
 
@@ -71,29 +71,29 @@ export async function serveLocal(state_dir: string, local: Local): Promise<{ clo
     respond(local, request, response).catch(() => response.destroy());
   });
   // It gets its name once it can respond, and is only for this user.
-  const made = join(state_dir, `.${randomBytes(4).toString('hex')}`);
+  const unnamedPath = join(state_dir, `.${randomBytes(4).toString('hex')}`);
   try {
-    await listen(server, made);
-    chmodSync(made, 0o600);
+    await listen(server, unnamedPath);
+    chmodSync(unnamedPath, 0o600);
     // No process listens there: it is a leftover.
     rmSync(path, { force: true });
-    linkSync(made, path);
+    linkSync(unnamedPath, path);
   } catch (error) {
     server.close();
     hold.release();
     const { code } = error as NodeJS.ErrnoException;
     throw code === 'EEXIST'
       ? alreadyRuns(state_dir)
-      : new Error(`${path} cannot be made (${code}).`);
+      : new Error(`${path} cannot be created (${code}).`);
   } finally {
-    rmSync(made, { force: true });
+    rmSync(unnamedPath, { force: true });
   }
-  const ours = inodeOf(path);
+  const inode = inodeOf(path);
   return {
     close() {
       server.close();
       server.closeAllConnections();
-      if (inodeOf(path) === ours) rmSync(path, { force: true });
+      if (inodeOf(path) === inode) rmSync(path, { force: true });
       hold.release();
     },
   };
@@ -112,7 +112,7 @@ export async function holdFolder(state_dir: string): Promise<{ release(): void }
         await listen(lock, `\0exitward-agent-${inodeOf(state_dir)}`);
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-        if (tries === mostTries) return undefined;
+        if (tries === maxTries) return undefined;
         // A program that another process is just starting briefly holds that process's open files.
         await systemClock.sleep(0.05);
       }
@@ -239,7 +239,7 @@ async function readJson(message: IncomingMessage): Promise<unknown> {
   let text = '';
   for await (const piece of message.setEncoding('utf8')) {
     text += piece;
-    if (text.length > mostBytes) throw new Error('too long');
+    if (text.length > maxBytes) throw new Error('too long');
   }
   return JSON.parse(text);
 }

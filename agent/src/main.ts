@@ -94,8 +94,8 @@ class Agent implements Running {
   readonly #log: Logger;
   readonly #control: Control;
   readonly #startEngine: (options: EngineOptions) => Promise<Engine>;
-  readonly #probe_password = randomBytes(24).toString('base64url');
-  readonly #echo_url: string;
+  readonly #probePassword = randomBytes(24).toString('base64url');
+  readonly #echoUrl: string;
   readonly #time: ControlTime;
   /** Stops the parts; then the requests of the last of them. */
   readonly #stopping = new AbortController();
@@ -142,7 +142,7 @@ class Agent implements Running {
     this.#control =
       doubles.control ?? new HttpControl({ url, token, signal, time, connections, connection_log });
     this.#startEngine = doubles.startEngine ?? startEngine;
-    this.#echo_url = config.echo_url ?? `${url}/node/echo`;
+    this.#echoUrl = config.echo_url ?? `${url}/node/echo`;
   }
 
   async start(): Promise<void> {
@@ -160,9 +160,9 @@ class Agent implements Running {
       },
     });
     const [clock, log, config] = [this.#clock, this.#log, this.#config];
-    const destination = destinationOf(new URL(this.#echo_url));
+    const destination = destinationOf(new URL(this.#echoUrl));
     const { server, node, url } = this.#identity;
-    const rules = rulesOf(config, { password: this.#probe_password, ...destination }, node);
+    const rules = rulesOf(config, { password: this.#probePassword, ...destination }, node);
     const { unstored } = this.#store;
     this.#engine = await this.#startEngine({ config, rules, dir, unstored, clock, log });
     log.info({ version, url, server, node, engine: this.#engine.name }, 'the agent has started');
@@ -216,8 +216,8 @@ class Agent implements Running {
       control,
       clock,
       log,
-      echo_url: this.#echo_url,
-      probe_password: this.#probe_password,
+      echo_url: this.#echoUrl,
+      probe_password: this.#probePassword,
       listen_host,
       port_shift,
       health_seconds,
@@ -311,8 +311,8 @@ class Agent implements Running {
   async #count(engine: Engine, signal: AbortSignal): Promise<void> {
     const [clock, log, control] = [this.#clock, this.#log, this.#control];
     const journal = await Journal.open(journalPath(this.#config.state_dir), { log });
-    const poll: Engine['poll'] = async (...given) => {
-      const answer = await engine.poll(...given);
+    const poll: Engine['poll'] = async (...options) => {
+      const answer = await engine.poll(...options);
       this.#connections = answer.open.length;
       return answer;
     };

@@ -58,12 +58,12 @@ export class Metrics {
     'Billed bytes, up from clients and down to them.',
     ['direction'],
   );
-  readonly #exit_up = this.#gauge(
+  readonly #exitUp = this.#gauge(
     'exit_up',
     'Whether the last checks of an exit were good enough; no sample while that is unknown.',
     'exit_ip',
   );
-  readonly #exit_checked = this.#gauge(
+  readonly #exitChecked = this.#gauge(
     'exit_checked_timestamp_seconds',
     'When an exit was last checked, in epoch seconds.',
     'exit_ip',
@@ -96,27 +96,27 @@ export class Metrics {
     'Since when there is the oldest of them, in epoch seconds.',
     'kind',
   );
-  readonly #squid_up = this.#gauge('squid_up', 'Whether a Squid runs that should.', 'squid');
-  readonly #squid_starts = this.#counter(
+  readonly #squidUp = this.#gauge('squid_up', 'Whether a Squid runs that should.', 'squid');
+  readonly #squidStarts = this.#counter(
     'squid_starts_total',
     'Starts of a Squid by this agent; one that was taken over has none.',
     ['squid'],
   );
   readonly #deciders = this.#gauge('deciders', 'Deciders that are connected, one for each Squid.');
   readonly #tunnels = this.#gauge('vpn_tunnels', 'Tunnels of the VPN.');
-  readonly #vpn_up = this.#gauge(
+  readonly #vpnUp = this.#gauge(
     'vpn_up',
     'Whether a VPN service answers at an exit, with a certificate that is valid.',
     'service',
     'exit_ip',
   );
-  readonly #vpn_checked = this.#gauge(
+  readonly #vpnChecked = this.#gauge(
     'vpn_checked_timestamp_seconds',
     'When it was last checked, in epoch seconds.',
     'service',
     'exit_ip',
   );
-  readonly #vpn_certificate = this.#gauge(
+  readonly #vpnCertificate = this.#gauge(
     'vpn_certificate_expiry_timestamp_seconds',
     'When the certificate of the VPN ends, in epoch seconds; no sample without one.',
   );
@@ -156,14 +156,14 @@ export class Metrics {
       [{ direction: 'down' }, transferred?.down ?? 0],
     ]);
     for (const { ip: exit_ip, status, checked_at } of exits) {
-      if (status !== 'unknown') this.#exit_up.set({ exit_ip }, status === 'crit' ? 0 : 1);
-      this.#exit_checked.set({ exit_ip }, checked_at);
+      if (status !== 'unknown') this.#exitUp.set({ exit_ip }, status === 'crit' ? 0 : 1);
+      this.#exitChecked.set({ exit_ip }, checked_at);
     }
     for (const { service, ip: exit_ip, status, checked_at } of vpn?.services ?? []) {
-      this.#vpn_up.set({ service, exit_ip }, status === 'crit' ? 0 : 1);
-      this.#vpn_checked.set({ service, exit_ip }, checked_at);
+      this.#vpnUp.set({ service, exit_ip }, status === 'crit' ? 0 : 1);
+      this.#vpnChecked.set({ service, exit_ip }, checked_at);
     }
-    if (vpn?.certificate_expiry) this.#vpn_certificate.set(vpn.certificate_expiry);
+    if (vpn?.certificate_expiry) this.#vpnCertificate.set(vpn.certificate_expiry);
     this.#following.set(state === 'following' ? 1 : 0);
     this.#drained.set(status.drained ? 1 : 0);
     if (heard_at !== null) this.#heard.set(heard_at);
@@ -201,9 +201,9 @@ export class Metrics {
       this.#connections.inc({ service, exit_ip }, open_connections.get(port) ?? 0);
     }
     for (const [kind, count] of Object.entries(policy ?? {})) this.#entries.set({ kind }, count);
-    for (const { number, up } of squids) this.#squid_up.set({ squid: String(number) }, up ? 1 : 0);
+    for (const { number, up } of squids) this.#squidUp.set({ squid: String(number) }, up ? 1 : 0);
     setCounter(
-      this.#squid_starts,
+      this.#squidStarts,
       squids.map(({ number, starts }) => [{ squid: String(number) }, starts]),
     );
     if (deciders !== undefined) this.#deciders.set(deciders);

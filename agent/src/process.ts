@@ -11,10 +11,10 @@ const longestStartSeconds = 10;
 /**
  * Runs until SIGTERM or SIGINT, or SIGUSR2, which leaves the proxies running for the next agent;
  * then stores and sends the last counts. A second signal ends it at once, with 1. SIGHUP, as from a
- * closed terminal, is ignored. `notify_socket`: systemd's, if it started this as Type=notify.
+ * closed terminal, is ignored. `notifySocket`: systemd's, if it started this as Type=notify.
  * Errors: one line if it cannot start.
  */
-export async function runUntilStopped(config: Config, notify_socket?: string): Promise<void> {
+export async function runUntilStopped(config: Config, notifySocket?: string): Promise<void> {
   const signals = ['SIGTERM', 'SIGINT', 'SIGUSR2'] as const;
   const { promise: stopped, resolve: stop } = Promise.withResolvers<NodeJS.Signals>();
   let isStopping = false;
@@ -32,7 +32,7 @@ export async function runUntilStopped(config: Config, notify_socket?: string): P
     const running = await runAgent(config);
     // It counts as started even without the control plane: it works with the policy on disk.
     const patience = sleep(longestStartSeconds * 1000, undefined, { ref: false });
-    if (notify_socket) void Promise.race([running.following, patience]).then(notifySystemd);
+    if (notifySocket) void Promise.race([running.following, patience]).then(notifySystemd);
     await running.stop({ leave_running: (await stopped) === 'SIGUSR2' });
   } finally {
     for (const signal of signals) process.off(signal, onSignal);

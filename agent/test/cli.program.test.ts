@@ -100,7 +100,7 @@ describe('join', () => {
       bytes: 215,
     });
     expect(stderr).toContain(
-      `What was counted as the old node is put aside as ${usage_left.path}; 215 bytes of it were not acknowledged, and none of it will be sent.\n`,
+      `The usage of the old node was moved to ${usage_left.path}; 215 bytes of it were not acknowledged, and none of it will be sent.\n`,
     );
     expect(readFileSync(usage_left.path, 'utf8')).toContain('"up":5');
     expect(node()).not.toHaveProperty('usage_left');

@@ -8,7 +8,7 @@ import {
   CappedConnections,
   connectionCaps,
   descriptorLimit,
-  mostAccepted,
+  maxAccepted,
 } from '../src/connection_caps.ts';
 import type { Authority } from '../src/policy/decision.ts';
 import { Policy } from '../src/policy/policy.ts';
@@ -37,7 +37,7 @@ test.each([256, 1024, 4096, 20_000, 65_536])(
       expect(part).toBeGreaterThan(1);
       expect(part).toBeLessThanOrEqual(caps.all / 4);
     }
-    expect(mostAccepted(caps)).toBeGreaterThan(caps.address);
+    expect(maxAccepted(caps)).toBeGreaterThan(caps.address);
   },
 );
 
@@ -322,7 +322,7 @@ test('of connections that wait the oldest are closed, of one client and in all, 
   const isWaiting = (name: string) => !let_in.includes(name);
   const listed = [...let_in, ...first, ...another];
   const tooMany = waiting.tooMany(listed, isWaiting, caps);
-  expect(tooMany).toEqual(first.slice(0, listed.length - another.length - mostAccepted(caps)));
+  expect(tooMany).toEqual(first.slice(0, listed.length - another.length - maxAccepted(caps)));
   const few = { ...caps, waiting: 4 };
   expect(waiting.tooMany(another, isWaiting, few)).toEqual(another.slice(0, 1));
   expect(waiting.tooMany([...another, ...first], () => false, few)).toEqual([]);

@@ -168,7 +168,7 @@ describe('the stream', () => {
     const instance = await control(
       (_request, response) => void response.write('data: 1234567890'),
       {
-        most_event_length: 12,
+        max_event_length: 12,
       },
     );
     expect((await failure(collect(instance.changes(start, never)))).code).toBe('snapshot_needed');

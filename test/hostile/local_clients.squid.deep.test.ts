@@ -14,7 +14,7 @@ import * as t from '../../agent/test/proxy_world.ts';
 import { nodesOfFile } from '../../agent/test/squid_node.ts';
 
 const addressCap = 4;
-/** Squid takes one more than so many, see `mostAccepted`. */
+/** Squid takes one more than so many, see `maxAccepted`. */
 const openCount = addressCap + 16;
 const probe = { password: 'secret', host: t.originIp, port: 0 };
 const { start } = nodesOfFile({ probe });

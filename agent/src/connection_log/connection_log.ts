@@ -67,7 +67,7 @@ const maxWaiting = 200_000;
 /** No line that says that a use is over, or that an agent started, is longer. */
 const endBytes = 64;
 /** A turn of the event loop looks at this many: others wait for it meanwhile. */
-const lookedAtTogether = 2000;
+const maxOfTurn = 2000;
 
 /** One that the log lists as open has its key. */
 type WaitingUse = EndedUse & Pick<OpenUse, 'is_provisional'>;
@@ -107,7 +107,7 @@ export class ConnectionLog {
   }
 
   /** Epoch seconds, by the clock as it is set now. */
-  get #started_at(): number {
+  get #startedAt(): number {
     const { clock } = this.#options;
     return Math.round(clock.now() - (clock.steady() - this.#startedSteady));
   }
@@ -115,9 +115,9 @@ export class ConnectionLog {
   /** Writes until the signal is aborted, and removes what is too old. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
-    for (let tidied_at = Number.NEGATIVE_INFINITY; !signal.aborted; ) {
-      if (clock.steady() - tidied_at >= tidySeconds) {
-        tidied_at = clock.steady();
+    for (let lastTidyAt = Number.NEGATIVE_INFINITY; !signal.aborted; ) {
+      if (clock.steady() - lastTidyAt >= tidySeconds) {
+        lastTidyAt = clock.steady();
         await this.tidy();
       }
       await this.write();
@@ -154,7 +154,7 @@ export class ConnectionLog {
       const ends = new Map(this.#waiting.map(({ key, until }) => [key, until]));
       return findUses(dir, question, {
         isErased: (person) => erased.has(person),
-        endOf: (key) => ends.get(key) ?? (this.#isStarted ? undefined : this.#started_at),
+        endOf: (key) => ends.get(key) ?? (this.#isStarted ? undefined : this.#startedAt),
       });
     });
   }
@@ -213,10 +213,10 @@ export class ConnectionLog {
     const { clock, engine, dir } = this.#options;
     const now = clock.now();
     const current = new Map<string, OpenUse>();
-    let looked = 0;
+    let count = 0;
     for (const use of engine.usesUnderWay()) {
-      looked += 1;
-      if (looked % lookedAtTogether === 0) await setImmediate();
+      count += 1;
+      if (count % maxOfTurn === 0) await setImmediate();
       current.set(use.key, use);
     }
     // Taken last: what ended meanwhile is among these.
@@ -226,7 +226,7 @@ export class ConnectionLog {
     const reported = this.#noteGone(current, now);
     const isNewDay = this.#listedDay !== dayOf(now);
     const entries: LogEntry[] = [];
-    if (!this.#isStarted) entries.push({ entry: 'started', at: this.#started_at });
+    if (!this.#isStarted) entries.push({ entry: 'started', at: this.#startedAt });
     for (const use of this.#waiting) entries.push(...this.#entriesOf(use, isNewDay));
     for (const [key, use] of current) {
       if (reported.has(key) || (this.#listed.has(key) && !isNewDay)) continue;
@@ -249,7 +249,7 @@ export class ConnectionLog {
    */
   async #appendEnds(now: number): Promise<void> {
     const ends: LogEntry[] = [];
-    if (!this.#isStarted) ends.push({ entry: 'started', at: this.#started_at });
+    if (!this.#isStarted) ends.push({ entry: 'started', at: this.#startedAt });
     const listed = this.#waiting.filter(({ key = '' }) => this.#listed.has(key));
     for (const use of listed) ends.push(...this.#entriesOf(use, false));
     this.#miss(this.#waiting.length - listed.length, now);

@@ -39,16 +39,16 @@ async function control(subject: Subject): Promise<Outcome[]> {
       ),
     ];
   }
-  const reached: string[] = [];
+  const reachable: string[] = [];
   for (const address of addresses) {
     const error = await canConnect(address, port);
-    if (error === undefined) reached.push(address);
+    if (error === undefined) reachable.push(address);
     else outcomes.push(notConnected(host, address, port, error));
   }
-  if (reached.length === 0)
+  if (reachable.length === 0)
     return outcomes.map(({ sentence, remedy }) => fault(sentence, remedy ?? ''));
   if (url.protocol === 'https:') {
-    const certificate = await checkCertificate(host, reached[0] as string, port, subject.clock);
+    const certificate = await checkCertificate(host, reachable[0] as string, port, subject.clock);
     outcomes.push(certificate);
     if (certificate.state === 'fault') return outcomes;
   }
@@ -137,11 +137,12 @@ async function checkAnswer(url: URL): Promise<Outcome> {
 async function checkSeen(url: URL): Promise<Outcome[]> {
   const echo = `${url.href.replace(/\/*$/, '')}/node/echo`;
   const signal = AbortSignal.timeout(stepSeconds * 1000);
-  const seen = await askEcho(echo, undefined, signal).catch(() => undefined);
-  if (seen === undefined || /^(127\.|::1$)/.test(seen) || ownAddresses().includes(seen)) return [];
+  const address = await askEcho(echo, undefined, signal).catch(() => undefined);
+  if (address === undefined || /^(127\.|::1$)/.test(address)) return [];
+  if (ownAddresses().includes(address)) return [];
   return [
     warning(
-      `The control plane sees this machine as ${seen}, which is no address of it: there is a NAT or a proxy between.`,
+      `The control plane sees this machine as ${address}, which is not an address of it: there is a NAT or a proxy in between.`,
       'exits must be addresses of this machine; behind a proxy of the control plane: EXITWARD_TRUSTED_PROXIES there',
     ),
   ];

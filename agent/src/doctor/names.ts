@@ -172,11 +172,11 @@ function judgeExit(host: string, exit: string | undefined, tried: Tried): Outcom
   const failed = tried.filter(([, error]) => error !== undefined);
   const from = exit === undefined ? '' : ` from ${exit}`;
   if (failed.length === 0) return ok(`Connections to ${host} leave on 80 and 443${from}.`);
-  const which = failed.map(([port, error]) => `${port} (${error})`).join(' and ');
+  const ports = failed.map(([port, error]) => `${port} (${error})`).join(' and ');
   // Only this host may be down, or this network may be closed on purpose. The exits' health checks
   // show what clients get.
   return warning(
-    `No connection to ${host} leaves${from} on ${which}: clients get nowhere unless only ${host} is away.`,
+    `No connection to ${host} leaves${from} on ${ports}: clients cannot connect unless only ${host} is down.`,
     exit === undefined
       ? `curl -v http://${host}/`
       : `curl -v --interface ${exit} http://${host}/; ip route get ADDRESS from ${exit}`,

@@ -44,13 +44,13 @@ function connectionLog({ config, status }: Subject): Outcome {
   const { mode, kept_since }: ConnectionLogState = status?.connection_log ?? { mode: setting };
   const since = kept_since && new Date(kept_since * 1000).toISOString().slice(0, 10);
   if (mode !== 'off') {
-    const what = mode === 'destinations' ? ', with their destinations,' : '';
+    const destinations = mode === 'destinations' ? ', with their destinations,' : '';
     return ok(
-      `This node keeps who used its exits${what} for ${days} days${since ? `; its files begin on ${since}` : ''}.`,
+      `This node logs who used its exits${destinations} for ${days} days${since ? `; its files begin on ${since}` : ''}.`,
     );
   }
-  const rest = since ? ` any more; its files, from ${since} on, are removed as they age` : '';
-  return ok(`This node does not keep who used its exits${rest}.`);
+  const olderFiles = since ? ` any more; its files, from ${since} on, are removed as they age` : '';
+  return ok(`This node does not log who used its exits${olderFiles}.`);
 }
 
 interface Right {

@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 import { clientNetworks, NetworkTally } from '../../../kit/src/client_networks.ts';
 import type { Own } from '../../../kit/src/owner.ts';
-import { CappedConnections, type ConnectionCaps, mostAccepted } from '../connection_caps.ts';
+import { CappedConnections, type ConnectionCaps, maxAccepted } from '../connection_caps.ts';
 import type { Authority } from '../policy/decision.ts';
 import type { Reason } from '../policy/denials.ts';
 import type { UserCounts } from '../user_counts.ts';
@@ -39,7 +39,7 @@ export class Accepted {
   accept(socket: Socket, own: Own): void {
     const ends = endsOf(socket);
     const networks = clientNetworks(socket.remoteAddress ?? '');
-    if (ends === undefined || this.#byNetwork.isFull(networks, mostAccepted(this.#caps))) {
+    if (ends === undefined || this.#byNetwork.isFull(networks, maxAccepted(this.#caps))) {
       socket.destroy();
       return;
     }

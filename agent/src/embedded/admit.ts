@@ -118,11 +118,11 @@ function useOf(
 ): ExitUse | undefined {
   const address = canonicalAddress(client.remoteAddress ?? '');
   if (address === undefined) return undefined;
-  const exit_port = origin.localPort;
+  const exitPort = origin.localPort;
   return {
     service: client instanceof TLSSocket ? 'proxy-https' : 'proxy',
     ...{ account, user, address, source_port: client.remotePort, exit_ip },
-    exit_ports: exit_port === undefined ? undefined : { first: exit_port, last: exit_port },
+    exit_ports: exitPort === undefined ? undefined : { first: exitPort, last: exitPort },
     destination: `${host}:${port}`,
     dialled: canonicalAddress(origin.remoteAddress ?? ''),
     since,
@@ -148,19 +148,22 @@ async function addressesOf(
   if (address !== undefined) return [address];
   // Only the exit's own family: an address of the other one could not be reached from it.
   const [family, otherFamily] = isIP(exit_ip) === 4 ? ([4, 6] as const) : ([6, 4] as const);
-  const own = await resolver.resolve(host, family);
-  if (typeof own === 'string') return own;
-  if (authority.by === 'probe') return own.length > 0 ? own : 'unresolved';
-  const other = own.length > 0 ? [] : await resolver.resolve(host, otherFamily);
+  const usable = await resolver.resolve(host, family);
+  if (typeof usable === 'string') return usable;
+  if (authority.by === 'probe') return usable.length > 0 ? usable : 'unresolved';
+  const unusable = usable.length > 0 ? [] : await resolver.resolve(host, otherFamily);
   const mayBe = (address: string) => mayReach(replica.policy, rules, address);
-  return rejectionOf({ own, other }, mayBe) ?? own.filter(mayBe);
+  return rejectionOf({ usable, unusable }, mayBe) ?? usable.filter(mayBe);
 }
 
-/** Why no address of a name is dialled; undefined: those of the exit's family that may be are. */
-export function rejectionOf({ own, other }: ResolvedName, mayBe: (address: string) => boolean) {
-  if (typeof own === 'string') return own;
-  if (own.length > 0) return own.some(mayBe) ? undefined : 'destination_refused';
-  if (typeof other === 'string') return other;
-  if (other.length === 0) return 'unresolved';
-  return other.some(mayBe) ? 'other_family' : 'destination_refused';
+/** Why no address of a name is dialled; undefined: the usable ones that the policy allows are. */
+export function rejectionOf(
+  { usable, unusable }: ResolvedName,
+  mayBe: (address: string) => boolean,
+) {
+  if (typeof usable === 'string') return usable;
+  if (usable.length > 0) return usable.some(mayBe) ? undefined : 'destination_refused';
+  if (typeof unusable === 'string') return unusable;
+  if (unusable.length === 0) return 'unresolved';
+  return unusable.some(mayBe) ? 'other_family' : 'destination_refused';
 }

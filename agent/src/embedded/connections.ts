@@ -132,18 +132,18 @@ export class Connection {
 
   /** The billed bytes under way. */
   open(): Traffic | undefined {
-    const { payer, up: billed_up, free_down = 0 } = this.#current ?? {};
+    const { payer, up: bodyBytes, free_down = 0 } = this.#current ?? {};
     if (!payer) return undefined;
     const { up, down } = this.#transferred();
-    const all_up = up - this.#before.up;
+    const receivedBytes = up - this.#before.up;
     // With the next request already received, the end of this one is unknown: everything received
     // is billed.
-    const own_up = this.hasWaiting ? all_up : (billed_up ?? all_up);
+    const billedBytes = this.hasWaiting ? receivedBytes : (bodyBytes ?? receivedBytes);
     return {
       connection: this.name,
       account: payer.account,
       user: payer.user,
-      up: Math.min(own_up, all_up),
+      up: Math.min(billedBytes, receivedBytes),
       // Bytes that are not billed may not be written yet.
       down: Math.max(0, down - this.#before.down - free_down),
     };

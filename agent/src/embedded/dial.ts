@@ -45,19 +45,19 @@ async function dialOne(
   host: string,
   port: number,
   { ip, ports, connectTo = connect }: Exit,
-  patience_ms: number,
+  patienceMs: number,
 ): Promise<Socket | Failure> {
   let outcome: Socket | Failure = 'exit_busy';
   for (let tries = 0; outcome === 'exit_busy' && tries < maxPorts; tries += 1) {
     const local = { localAddress: ip, localPort: randomPort(ports) };
     // `setNoDelay` before it is connected would ask the kernel twice.
     const ends = { host, port, ...local, allowHalfOpen: true, noDelay: true };
-    outcome = await open(own, () => connectTo(ends), patience_ms);
+    outcome = await open(own, () => connectTo(ends), patienceMs);
   }
   return outcome;
 }
 
-function open(own: Own, connectOnce: () => Socket, patience_ms: number): Promise<Socket | Failure> {
+function open(own: Own, connectOnce: () => Socket, patienceMs: number): Promise<Socket | Failure> {
   return new Promise((resolve) => {
     // Fails if the exit address is not on this machine, or of another family than the destination.
     const socket = connectOnce();
@@ -67,7 +67,7 @@ function open(own: Own, connectOnce: () => Socket, patience_ms: number): Promise
       resolve(outcome);
       if (outcome !== socket) socket.destroy();
     });
-    const timer = setTimeout(settle, patience_ms, 'timed_out');
+    const timer = setTimeout(settle, patienceMs, 'timed_out');
     socket.once('connect', () => settle(socket));
     socket.once('error', (error) => settle(failureOf(error)));
   });

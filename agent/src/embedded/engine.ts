@@ -96,7 +96,7 @@ class EmbeddedEngine implements Engine {
   readonly name = 'embedded';
   readonly #ctx: Context;
   readonly #listeners: Listeners;
-  readonly #on_revoke: Config['on_revoke'];
+  readonly #onRevoke: Config['on_revoke'];
   readonly #stopping = new AbortController();
   readonly #queue = new SerialQueue();
 
@@ -121,7 +121,7 @@ class EmbeddedEngine implements Engine {
       accepted: new Accepted(connectionCaps(config.caps), users),
       idle_seconds: config.idle_seconds,
     };
-    this.#on_revoke = config.on_revoke;
+    this.#onRevoke = config.on_revoke;
     this.#listeners = new Listeners(
       { ...config, handshake_ms, first_request_ms, next_request_ms },
       (server, port, tls) => this.#equip(server, port, tls),
@@ -277,7 +277,7 @@ class EmbeddedEngine implements Engine {
   }
 
   #closeRevoked(accounts?: Iterable<number>): void {
-    if (this.#on_revoke === 'leave') return;
+    if (this.#onRevoke === 'leave') return;
     const { sessions, connections, accepted, replica, rules, clock, log } = this.#ctx;
     const revoked = [...sessions.revoked(replica.policy, rules, clock.now(), accounts)];
     for (const { connection, reason } of revoked) {

@@ -30,14 +30,14 @@ export class ControlTime {
   }
 
   /** The response was written within this round trip, less than a second after `dateSeconds`. */
-  #note(dateSeconds: number, round_trip: number): void {
+  #note(dateSeconds: number, roundTripSeconds: number): void {
     const now = this.#clock.now();
     const greatest = now + precisionSeconds - dateSeconds;
-    const least = now - dateSeconds - round_trip - precisionSeconds;
+    const least = now - dateSeconds - roundTripSeconds - precisionSeconds;
     const ahead = least > 0 ? least : Math.min(greatest, 0);
     if (Math.abs(ahead) > maxSeconds) {
       if (Math.abs(ahead - this.#ahead) >= steadySeconds) this.#ahead = ahead;
-    } else if (round_trip < quickSeconds) {
+    } else if (roundTripSeconds < quickSeconds) {
       this.#ahead = 0;
     }
   }

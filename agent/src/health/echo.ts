@@ -18,7 +18,7 @@ export interface ProxyPort {
   password: string;
 }
 
-const mostBytes = 4096;
+const maxBytes = 4096;
 
 /** The echo's destination, as decisions compare it: the only one for the node's own checks. */
 export function destinationOf(url: URL): { host: string; port: number } {
@@ -113,7 +113,7 @@ async function readText(response: IncomingMessage): Promise<string> {
   let text = '';
   for await (const piece of response.setEncoding('utf8')) {
     text += piece;
-    if (text.length > mostBytes) throw new Error('the answer was too long');
+    if (text.length > maxBytes) throw new Error('the answer was too long');
   }
   return text;
 }

@@ -10,7 +10,7 @@ import { probeUser } from '../policy/decide.ts';
 import type { Listener } from '../policy/policy.ts';
 import { askEcho, type ProxyPort } from './echo.ts';
 import { isOutOfPorts } from './exit_addresses.ts';
-import { evaluate, type HealthStatus, mostRemembered, type Outcome } from './status.ts';
+import { evaluate, type HealthStatus, maxRemembered, type Outcome } from './status.ts';
 import { VpnHealth, type VpnHealthOptions, type VpnReport } from './vpn_health.ts';
 
 export interface ExitHealth {
@@ -54,7 +54,7 @@ const slowSeconds = 2;
 const timeoutSeconds = 10;
 /** How long a check on request may take. */
 const patienceSeconds = 3;
-const mostAtOnce = 4;
+const maxAtOnce = 4;
 const reportSeconds = 300;
 
 /** The outcome of a check, and the reason if it failed. */
@@ -120,8 +120,8 @@ export class HealthChecks {
       if (signal.aborted) return;
       await this.#report();
       // Until the engine listens there is nothing to check, so it looks again soon.
-      const round_seconds = this.#isEmpty ? 0 : health_seconds;
-      await clock.sleep(Math.max(round_seconds - (clock.steady() - start), 1), signal);
+      const roundSeconds = this.#isEmpty ? 0 : health_seconds;
+      await clock.sleep(Math.max(roundSeconds - (clock.steady() - start), 1), signal);
     }
   }
 
@@ -139,7 +139,7 @@ export class HealthChecks {
   async checkNow(ip: string): Promise<ExitCheck> {
     const proxy = this.#proxies().get(ip);
     if (!proxy) return { fault: 'no proxy is served at this exit' };
-    if (this.#requests >= mostAtOnce) return { fault: 'too many checks are under way; try again' };
+    if (this.#requests >= maxAtOnce) return { fault: 'too many checks are under way; try again' };
     const { clock } = this.#options;
     const start = clock.steady();
     this.#requests += 1;
@@ -163,7 +163,7 @@ export class HealthChecks {
     let begun = 0;
     for (const [ip, proxy] of proxies) {
       if (begun > 0) await clock.sleep(health_seconds / 2 / proxies.size, signal);
-      while (running.size >= mostAtOnce) await Promise.race(running);
+      while (running.size >= maxAtOnce) await Promise.race(running);
       if (signal.aborted) break;
       const check = this.#check(ip, proxy, signal).then((outcome) => {
         outcomes.set(ip, outcome);
@@ -257,7 +257,7 @@ export class HealthChecks {
   #note(ip: string, { outcome, reason }: Partial<Checked> = {}): void {
     const unknown = { outcomes: [], reason: '', status: 'unknown', checked_at: 0 } as const;
     const exit: Exit = this.#exits.get(ip) ?? { ...unknown, outcomes: [] };
-    const outcomes = outcome ? [...exit.outcomes, outcome].slice(-mostRemembered) : exit.outcomes;
+    const outcomes = outcome ? [...exit.outcomes, outcome].slice(-maxRemembered) : exit.outcomes;
     const status = outcome ? evaluate(outcomes) : 'unknown';
     if (status !== exit.status || exit.checked_at === 0) {
       this.#isNews = true;

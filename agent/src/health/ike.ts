@@ -17,7 +17,7 @@ import { isMissing } from './exit_addresses.ts';
 
 const port = 500;
 /** Enough for lost datagrams, and for a charon that is still starting. */
-const mostTries = 4;
+const maxTries = 4;
 const trySeconds = 1;
 
 /** Resolves if it serves the exit. Errors: why it does not. */
@@ -40,7 +40,7 @@ export async function askIke(
           : `charon answers with error ${error}`,
       );
     } catch (error) {
-      if (tries === mostTries || signal.aborted) throw error;
+      if (tries === maxTries || signal.aborted) throw error;
     }
     await clock.sleep(Math.max(0, trySeconds - (clock.steady() - start)), signal);
   }

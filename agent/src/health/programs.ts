@@ -11,13 +11,13 @@ const lookSeconds = 60;
 const replaced = ' (deleted)';
 
 export class Programs {
-  readonly #state_dir: string;
+  readonly #stateDir: string;
   readonly #clock: Clock;
   #outdated: string[] = [];
 
   /** `state_dir`: it is in the arguments or the environment of each program of the node. */
   constructor({ state_dir, clock }: { state_dir: string; clock: Clock }) {
-    this.#state_dir = state_dir;
+    this.#stateDir = state_dir;
     this.#clock = clock;
   }
 
@@ -30,7 +30,7 @@ export class Programs {
 
   look(): void {
     const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-    const names = pids.map((pid) => outdatedProgram(pid, `${this.#state_dir}/`));
+    const names = pids.map((pid) => outdatedProgram(pid, `${this.#stateDir}/`));
     this.#outdated = [...new Set(names.filter((name) => name !== undefined))].sort();
   }
 

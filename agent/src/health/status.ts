@@ -8,13 +8,13 @@ export type HealthStatus = 'ok' | 'warn' | 'crit' | 'unknown';
 export type Outcome = 'right' | 'slow' | 'wrong' | 'failed';
 
 /** The number of outcomes that decide an exit's status. */
-export const mostRemembered = 5;
+export const maxRemembered = 5;
 /** This many failures in a row are no coincidence. */
 const isBroken = 3;
 
 /** The status that follows from the last outcomes, newest last. */
 export function evaluate(outcomes: readonly Outcome[]): HealthStatus {
-  const last = outcomes.slice(-mostRemembered);
+  const last = outcomes.slice(-maxRemembered);
   const isGood = (outcome: Outcome) => outcome === 'right' || outcome === 'slow';
   const bad = last.slice(last.findLastIndex(isGood) + 1);
   if (last.length === 0) return 'unknown';

@@ -29,7 +29,7 @@ export interface VpnHealthOptions {
   log: Logger;
 }
 
-const mostAtOnce = 32;
+const maxAtOnce = 32;
 
 interface Checked extends VpnServiceHealth {
   /** Why it does not respond. */
@@ -42,7 +42,7 @@ export class VpnHealth {
   readonly #options: VpnHealthOptions;
   #services = new Map<string, Checked>();
   #isServed = false;
-  #certificate_expiry: number | null = null;
+  #certificateExpiry: number | null = null;
 
   constructor(options: VpnHealthOptions) {
     this.#options = options;
@@ -52,7 +52,7 @@ export class VpnHealth {
   report(): VpnReport | undefined {
     if (!this.#isServed) return undefined;
     const services = Array.from(this.#services.values(), ({ reason: _, ...health }) => health);
-    return { services, certificate_expiry: this.#certificate_expiry };
+    return { services, certificate_expiry: this.#certificateExpiry };
   }
 
   /** The services that do not respond. The code that reads the certificate reports its faults. */
@@ -73,7 +73,7 @@ export class VpnHealth {
         reasons.set(nameOf(service), await this.#ask(service, signal));
       }
     };
-    await Promise.all(Array.from({ length: mostAtOnce }, work));
+    await Promise.all(Array.from({ length: maxAtOnce }, work));
     if (signal.aborted) return false;
     // Uses the current offer: meanwhile a certificate may have been read, or services may be gone.
     return this.#note(this.#options.offer(), reasons);
@@ -98,11 +98,11 @@ export class VpnHealth {
     const { clock, log } = this.#options;
     const before = this.#services;
     const expiry = offer?.certificate?.expiry ?? null;
-    let isNews = this.#isServed !== (offer !== undefined) || this.#certificate_expiry !== expiry;
+    let isNews = this.#isServed !== (offer !== undefined) || this.#certificateExpiry !== expiry;
     this.#isServed = offer !== undefined;
-    this.#certificate_expiry = expiry;
+    this.#certificateExpiry = expiry;
     this.#services = new Map();
-    const checked_at = clock.now();
+    const now = clock.now();
     for (const { service, ip } of offer?.services ?? []) {
       const name = nameOf({ service, ip });
       if (!reasons.has(name)) continue;
@@ -113,7 +113,7 @@ export class VpnHealth {
         isNews = true;
         log.info({ service, exit_ip: ip, before: was, status, reason }, 'health of a VPN service');
       }
-      this.#services.set(name, { service, ip, status, checked_at, reason });
+      this.#services.set(name, { service, ip, status, checked_at: now, reason });
     }
     return isNews || before.size !== this.#services.size;
   }

@@ -79,7 +79,7 @@ export interface HttpControlOptions {
   /** A stream without an event for this long is dead, as is a snapshot without data. */
   silence_seconds?: number;
   /** The longest event, in characters of its lines: a whole account is one line. */
-  most_event_length?: number;
+  max_event_length?: number;
 }
 
 const usualResponseSeconds = 10;
@@ -90,19 +90,19 @@ export class HttpControl implements Control {
   readonly #options: Required<Omit<HttpControlOptions, 'time' | 'connections' | 'connection_log'>>;
   readonly #time: ControlTime | undefined;
   readonly #connections: HttpControlOptions['connections'];
-  readonly #connection_log: string | undefined;
+  readonly #connectionLog: string | undefined;
   readonly #agent: HttpAgent;
 
   constructor(options: HttpControlOptions) {
     this.#options = {
       response_seconds: usualResponseSeconds,
       silence_seconds: 40,
-      most_event_length: 64 * 1024 * 1024,
+      max_event_length: 64 * 1024 * 1024,
       ...options,
     };
     this.#time = options.time;
     this.#connections = options.connections;
-    this.#connection_log = options.connection_log;
+    this.#connectionLog = options.connection_log;
     this.#agent = newAgent(options.url);
     options.signal.addEventListener('abort', () => this.#agent.destroy(), { once: true });
   }
@@ -126,7 +126,7 @@ export class HttpControl implements Control {
       ...(acknowledges ? this.#agentHeaders() : { 'exitward-acknowledges': 'false' }),
     };
     const response = await this.#open('GET', '/changes', headers, signal);
-    const reader = new EventReader(this.#options.most_event_length);
+    const reader = new EventReader(this.#options.max_event_length);
     const silence = this.#silence(response);
     // Comments and a trickle of bytes are no sign of life.
     let nextBytes = eventPieceBytes;
@@ -155,7 +155,7 @@ export class HttpControl implements Control {
   /** In a header, since older control planes reject members that they do not know. */
   #agentHeaders(): Record<string, string> {
     const connections = this.#connections?.();
-    const log = this.#connection_log;
+    const log = this.#connectionLog;
     return {
       ...(connections === undefined ? {} : { 'exitward-connections': String(connections) }),
       ...(log === undefined ? {} : { 'exitward-connection-log': log }),

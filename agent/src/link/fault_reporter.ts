@@ -30,7 +30,7 @@ export class FaultReporter {
   /** As JSON. */
   #reported: string | undefined;
   /** Steady seconds. */
-  #reported_at = 0;
+  #lastReportedAt = 0;
   #failures = 0;
 
   constructor(options: FaultReporterOptions) {
@@ -50,12 +50,12 @@ export class FaultReporter {
     const { control, clock, log } = this.#options;
     const faults = this.#options.faults().slice(0, maxFaults).map(bounded);
     const text = JSON.stringify(faults);
-    const isDue = clock.steady() - this.#reported_at > repeatSeconds;
+    const isDue = clock.steady() - this.#lastReportedAt > repeatSeconds;
     if (text === this.#reported && !isDue) return;
     try {
       await control.reportFaults(faults);
       this.#reported = text;
-      this.#reported_at = clock.steady();
+      this.#lastReportedAt = clock.steady();
       this.#failures = 0;
     } catch (error) {
       this.#failures += 1;

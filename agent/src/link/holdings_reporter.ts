@@ -33,9 +33,9 @@ export class HoldingsReporter {
   #whole: Pick<HoldingsReport, 'after'> | undefined = {};
   readonly #elsewhere = new Map<string, Heard>();
   /** In steady seconds. */
-  #whole_at = Number.NEGATIVE_INFINITY;
-  #answered_at = Number.NEGATIVE_INFINITY;
-  #retry_at = Number.NEGATIVE_INFINITY;
+  #lastWholeAt = Number.NEGATIVE_INFINITY;
+  #lastAnswerAt = Number.NEGATIVE_INFINITY;
+  #retryAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
 
   constructor(parts: Parts) {
@@ -58,7 +58,7 @@ export class HoldingsReporter {
     const { engine, clock } = this.#parts;
     const held = new Map(engine.held().map((holding) => [keyOf(holding), holding]));
     const now = clock.steady();
-    if (now >= this.#retry_at) await this.#report(held, now);
+    if (now >= this.#retryAt) await this.#report(held, now);
     for (const [key, { heard_at }] of this.#elsewhere) {
       if (!held.has(key) && now - heard_at >= rememberedSeconds) this.#elsewhere.delete(key);
     }
@@ -72,7 +72,7 @@ export class HoldingsReporter {
   retry(): void {
     this.#beginAgain();
     this.#failures = 0;
-    this.#retry_at = Number.NEGATIVE_INFINITY;
+    this.#retryAt = Number.NEGATIVE_INFINITY;
   }
 
   /** To the control plane all users here may be new, and those of other nodes, too. */
@@ -83,12 +83,12 @@ export class HoldingsReporter {
 
   #share(): void {
     const { engine, clock } = this.#parts;
-    if (clock.steady() - this.#answered_at > leaseSeconds) this.#elsewhere.clear();
+    if (clock.steady() - this.#lastAnswerAt > leaseSeconds) this.#elsewhere.clear();
     engine.share(Array.from(this.#elsewhere.values(), ({ heard_at: _, ...entry }) => entry));
   }
 
   async #report(held: Map<string, Holding>, now: number): Promise<void> {
-    const isOld = now - this.#whole_at >= wholeSeconds && this.#reported.size > 0;
+    const isOld = now - this.#lastWholeAt >= wholeSeconds && this.#reported.size > 0;
     if (isOld) this.#whole ??= {};
     // While everything is reported part by part, news do not wait for the last one.
     if (!this.#whole || this.#whole.after) await this.#reportNews(held, now);
@@ -138,8 +138,8 @@ export class HoldingsReporter {
       const users = due.map(([, { was_refused: _, ...holding }]) => holding);
       const answers = await control.reportHoldings({ ...range, users });
       this.#failures = 0;
-      this.#answered_at = clock.steady();
-      if (whole && !through) this.#whole_at = now;
+      this.#lastAnswerAt = clock.steady();
+      if (whole && !through) this.#lastWholeAt = now;
       const before = this.#reported;
       this.#reported = new Map(before);
       for (const [key, holding] of whole ? before : []) {
@@ -153,8 +153,9 @@ export class HoldingsReporter {
         if (isGone) this.#reported.delete(key);
         else this.#reported.set(key, { ...holding, isChanged, asked_at: now });
       }
-      const heard_at = clock.steady();
-      for (const entry of answers) this.#elsewhere.set(keyOf(entry), { ...entry, heard_at });
+      for (const entry of answers) {
+        this.#elsewhere.set(keyOf(entry), { ...entry, heard_at: clock.steady() });
+      }
     } catch (error) {
       // It may have arrived, and another one may not.
       this.#beginAgain();
@@ -163,7 +164,7 @@ export class HoldingsReporter {
       const isUnknown = (error as Partial<ControlError>).status === 404;
       const { longest, unknown } = retrySeconds;
       const delay = isUnknown ? unknown : Math.min(longest, 2 ** this.#failures);
-      this.#retry_at = now + delay * (0.5 + Math.random() / 2);
+      this.#retryAt = now + delay * (0.5 + Math.random() / 2);
       log.debug({ err: error }, 'what users with limits hold cannot be reported');
     }
   }

@@ -6,7 +6,7 @@ import { Agent as HttpAgent, request as httpRequest } from '../../../kit/src/nod
 import { ControlError, connectionFault } from '../control_error.ts';
 import { version } from '../version.ts';
 
-const mostResponseBytes = 1024 * 1024;
+const maxResponseBytes = 1024 * 1024;
 /** The longest wait that is accepted; more would be a mistake of something in between. */
 const maxRetrySeconds = 30;
 
@@ -81,8 +81,8 @@ async function errorOf(
     (status !== 401 || code === 'node_token_unknown' || isOfTokens(response));
   const wait = Number(response.headers['retry-after']);
   const date = Date.parse(response.headers.date ?? '');
-  const said = isOurs ? message : `the answer was ${status}, and not one of a control plane`;
-  return new ControlError(said, {
+  const reason = isOurs ? message : `the answer was ${status}, and not one of a control plane`;
+  return new ControlError(reason, {
     status,
     code: isOurs && typeof code === 'string' ? code : undefined,
     field: isOurs && typeof field === 'string' ? field : undefined,
@@ -139,7 +139,7 @@ export async function readJson(
   let bytes = 0;
   for await (const piece of piecesOf(response, timeout)) {
     bytes += piece.length;
-    if (bytes > mostResponseBytes) throw notOurs();
+    if (bytes > maxResponseBytes) throw notOurs();
     pieces.push(piece);
   }
   if (bytes === 0) return undefined;

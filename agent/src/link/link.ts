@@ -85,9 +85,9 @@ export class Link {
   /** They came after changes that are stored, and are carried out once those are applied. */
   #passing: Array<Question | Order> = [];
   #isFollowing = false;
-  #heard_at: number | undefined;
+  #lastHeardAt: number | undefined;
   /** Steady seconds. */
-  #behind_since: number | undefined;
+  #behindSince: number | undefined;
   readonly #faults = new Map<'control' | 'engine', string>();
   /** Ends the open stream. */
   #stream = new AbortController();
@@ -112,8 +112,8 @@ export class Link {
     return {
       state: isRevoked ? 'revoked' : this.#isFollowing ? 'following' : 'connecting',
       applied: this.#applied,
-      heard_at: this.#heard_at,
-      behind_seconds: steady - (this.#behind_since ?? steady),
+      heard_at: this.#lastHeardAt,
+      behind_seconds: steady - (this.#behindSince ?? steady),
     };
   }
 
@@ -177,8 +177,8 @@ export class Link {
 
   async #takeSnapshot(signal: AbortSignal): Promise<void> {
     // A snapshot is as old as its beginning.
-    const heard_at = this.#clock.now();
-    await this.#store.replace(this.#control.snapshot(signal), heard_at);
+    const start = this.#clock.now();
+    await this.#store.replace(this.#control.snapshot(signal), start);
     this.#needsSnapshot = false;
     this.#onPayer();
     this.#log.info({ ...this.#store.position }, 'took a snapshot');
@@ -219,25 +219,25 @@ export class Link {
   limit({ account, user }: Payer, until: number): void {
     const { held } = this.#store;
     // Until the control plane is heard from in this run, the age of the policy is unknown.
-    if (!held || this.#heard_at === undefined) return;
+    if (!held || this.#lastHeardAt === undefined) return;
     const value = until > 0 ? { until } : null;
     const record: NodeRecord =
       user === undefined
         ? { kind: 'limit_reached', account, value }
         : { kind: 'user_limit_reached', account, id: user, value };
-    this.#store.append(held.revision, this.#heard_at, [record]);
+    this.#store.append(held.revision, this.#lastHeardAt, [record]);
     this.#noteStored();
   }
 
   #noteHeard(): void {
-    this.#heard_at = this.#clock.now();
+    this.#lastHeardAt = this.#clock.now();
     this.#revocation.noteAccepted();
     this.#faults.delete('control');
   }
 
   #noteStored(): void {
     this.#hasUnapplied = true;
-    this.#behind_since ??= this.#clock.steady();
+    this.#behindSince ??= this.#clock.steady();
     this.#events.emit('moved');
   }
 
@@ -310,7 +310,7 @@ export class Link {
     if (!applied) return;
     this.#applied = applied;
     const { held } = this.#store;
-    if (held && covers(applied, held)) this.#behind_since = undefined;
+    if (held && covers(applied, held)) this.#behindSince = undefined;
     this.#unacknowledged = this.#store.isSound ? this.#storedOf(applied) : undefined;
     this.#events.emit('moved');
     for (const record of this.#passing.splice(0, passingCount)) this.#carryOut(record);

@@ -13,7 +13,7 @@ export function questionOf(value: OwnQuestion | LoginQuestion): Question {
   return 'login' in value ? loginOf(value) : requestOf(value);
 }
 
-/** The login as if with the right password. */
+/** The login, assuming the right password. */
 export function loginOf({ service, login, exit_ip, from }: LoginQuestion): VpnLogin {
   return { kind: 'login', service, login, exit_ip, source: from, proves: () => true };
 }
@@ -63,21 +63,21 @@ function wantsCheck(question: OwnQuestion | LoginQuestion, { account, user }: An
 
 export function answerOf({ decision, position, failure, isUnresolved }: Explanation): Answer {
   const { revision } = position;
-  const said = { verdict: decision.verdict, ...explainDecision(decision) };
+  const outcome = { verdict: decision.verdict, ...explainDecision(decision) };
   if (isUnresolved) {
-    said.message += '; the name of its destination could not be resolved in time to check it';
+    outcome.message += '; the name of its destination could not be resolved in time to check it';
   }
   if (decision.verdict !== 'allow') {
     const { principal, dial } = decision;
-    if (!principal) return { ...said, revision };
+    if (!principal) return { ...outcome, revision };
     const { authority, contract, user } = principal;
     const of = { rule: ruleOf(authority), account: contract, user };
-    return { ...said, ...of, ...(dial === undefined ? {} : { dial }), revision };
+    return { ...outcome, ...of, ...(dial === undefined ? {} : { dial }), revision };
   }
   const { authority, override, contract, user, exit_ip, dial } = decision;
   const confined = whyConfined(exit_ip);
-  if (confined) said.message += `; its exit ${exit_ip} ${confined}`;
-  const failed = failure && {
+  if (confined) outcome.message += `; its exit ${exit_ip} ${confined}`;
+  const failedOutcome = failure && {
     verdict: 'deny' as const,
     status: statusOfFailure(failure),
     reason: failure,
@@ -85,7 +85,7 @@ export function answerOf({ decision, position, failure, isUnresolved }: Explanat
   };
   const rules = [ruleOf(authority), ...(override === undefined ? [] : [`override ${override}`])];
   return {
-    ...(failed ?? said),
+    ...(failedOutcome ?? outcome),
     rule: rules.join(', '),
     ...(contract === '' ? {} : { account: contract, user }),
     exit_ip,

@@ -286,12 +286,12 @@ export function readRecord(received: unknown): NodeRecord[] {
   const { value, faults } = readablePart(received);
   return [
     { ...received, value } as NodeRecord,
-    unreadable(nameOf(received), faults.slice(0, mostFaults).join('; ')),
+    unreadable(nameOf(received), faults.slice(0, maxFaults).join('; ')),
   ];
 }
 
 /** At most this many faults of one record are reported. */
-const mostFaults = 5;
+const maxFaults = 5;
 
 export function unreadable(name: string, message: string): NodeRecord {
   return { kind: 'unreadable', name, value: { message } };

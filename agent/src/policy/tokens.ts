@@ -2,7 +2,7 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import type { PublicKey, TokenClaims } from '../../../kit/src/node_interface.ts';
 
-const mostRemembered = 10_000;
+const maxRemembered = 10_000;
 /** The last character of 64 bytes has only two bits: others would spell the same signature. */
 const format = /^ewt_([\w-]{1,400})\.([\w-]{85}[AQgw])$/;
 
@@ -38,7 +38,7 @@ export class TokenReader {
     // Only genuine tokens are remembered, so that guesses cannot push them out.
     if (claims) {
       this.#remembered.set(token, claims);
-      if (this.#remembered.size > mostRemembered) {
+      if (this.#remembered.size > maxRemembered) {
         this.#remembered.delete(this.#remembered.keys().next().value as string);
       }
     }

@@ -4,7 +4,7 @@ import type { Fault } from '../faults.ts';
 import { type NodeRecord, nameOf, unreadable } from './records.ts';
 
 /** This many are reported one by one; of the others, only their number. */
-const mostShown = 20;
+const maxShown = 20;
 
 export class Unreadable {
   /** By the record's name: its fault. */
@@ -29,10 +29,10 @@ export class Unreadable {
     const faults = Array.from(this.#messages, ([subject, message]): Fault => {
       return { kind: 'record', subject, message: sentenceOf(subject, message) };
     });
-    const others = faults.length - mostShown;
+    const others = faults.length - maxShown;
     if (others <= 0) return faults;
     const message = `${others} more records can't be read. They are left out; all others are in force.`;
-    return [...faults.slice(0, mostShown), { kind: 'record', message }];
+    return [...faults.slice(0, maxShown), { kind: 'record', message }];
   }
 
   #forget(record: NodeRecord): void {

@@ -66,5 +66,5 @@ async function run({ dir, until, path, group }: Compaction): Promise<void> {
   await snapshot.finish({ ...position, heard_at: policy.heard_at });
 }
 
-const given = (workerData as Record<string, Compaction> | null)?.[task];
-if (given) await run(given);
+const compaction = (workerData as Record<string, Compaction> | null)?.[task];
+if (compaction) await run(compaction);

@@ -35,12 +35,12 @@ export interface State {
 const ofLists = /^\{"kind":"(?:authlist|override)/;
 
 /** While there is much to apply, other work gets its turn at least this often. */
-const longestTurn_ms = 5;
+const longestTurnMs = 5;
 
 export class Replica {
   readonly #dir: string;
   readonly #unstored: Unstored;
-  readonly #without_lists: boolean;
+  readonly #withoutLists: boolean;
   readonly #none = new Policy();
   #state: State | undefined;
   /** A snapshot that is damaged or cannot be applied is not read again; the store replaces it. */
@@ -55,7 +55,7 @@ export class Replica {
   constructor(dir: string, unstored = new Unstored(), without_lists = false) {
     this.#dir = dir;
     this.#unstored = unstored;
-    this.#without_lists = without_lists;
+    this.#withoutLists = without_lists;
   }
 
   /** The policy to decide by; empty until there is one. Do not hold it: a reload replaces it. */
@@ -136,7 +136,7 @@ export class Replica {
       if (generation === undefined || generation === this.#damaged) return false;
       let state: State | undefined;
       try {
-        state = await openState(this.#dir, generation, this.#without_lists);
+        state = await openState(this.#dir, generation, this.#withoutLists);
         await followChanges(this.#dir, state);
         this.#applyUnstored(state);
         this.#state?.changes.close();
@@ -215,7 +215,7 @@ export async function followChanges(
       return false;
     }
     state.read = line.revision;
-    if (performance.now() - turn > longestTurn_ms) {
+    if (performance.now() - turn > longestTurnMs) {
       await setImmediate();
       turn = performance.now();
     }

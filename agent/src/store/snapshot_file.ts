@@ -29,9 +29,9 @@ const newline = 0x0a;
 const pieceBytes = 65_536;
 /** Longer than any last line. */
 const tailBytes = 2048;
-const mostEpochLength = 200;
+const maxEpochLength = 200;
 /** A longer record would be a mistake, and would have to be held in memory. */
-const mostLineBytes = 16 * 1024 * 1024;
+const maxLineBytes = 16 * 1024 * 1024;
 
 // ---- Writing ------------------------------------------------------------------------------
 
@@ -143,7 +143,7 @@ function readLeniently(record: unknown): NodeRecord[] {
 }
 
 function readPosition({ kind, epoch, revision }: Record<string, unknown>): Position {
-  const isEpoch = typeof epoch === 'string' && epoch !== '' && epoch.length <= mostEpochLength;
+  const isEpoch = typeof epoch === 'string' && epoch !== '' && epoch.length <= maxEpochLength;
   if (kind !== 'snapshot' || !isEpoch || !Number.isSafeInteger(revision)) {
     throw new BadSnapshot('the snapshot does not begin with kind, epoch and revision');
   }
@@ -225,7 +225,7 @@ async function* wholeLines(
     }
     rest.push(bytes.subarray(end));
     restBytes += bytes.length - end;
-    if (restBytes > mostLineBytes) {
+    if (restBytes > maxLineBytes) {
       throw new BadSnapshot('the snapshot has a line without an end');
     }
   }

@@ -36,14 +36,14 @@ export class Store {
   readonly #dir: string;
   readonly #group: number | undefined;
   readonly #onFault: (error: Error) => void;
-  readonly #compact_bytes: number;
+  readonly #compactBytes: number;
   #position: Position | undefined;
   #changes: ChangesWriter | undefined;
   /** The highest generation number so far. */
   #newest: number;
-  #snapshot_bytes = 0;
+  #snapshotBytes = 0;
   /** Since the snapshot, or since the last attempt to fold them. */
-  #changes_bytes = 0;
+  #changesBytes = 0;
   #compaction: { done: Promise<void>; stop: AbortController } | undefined;
   /** The records of the policy that could not be read, or only in part. */
   unreadable = new Unreadable();
@@ -59,7 +59,7 @@ export class Store {
     this.#dir = dir;
     this.#group = options.group;
     this.#onFault = options.onFault ?? ((error) => process.emitWarning(error));
-    this.#compact_bytes = options.compact_bytes ?? 16 * 1024 * 1024;
+    this.#compactBytes = options.compact_bytes ?? 16 * 1024 * 1024;
     const { snapshots, changes } = listGenerations(dir);
     this.#newest = Math.max(0, snapshots.at(-1) ?? 0, changes.at(-1) ?? 0);
   }
@@ -79,8 +79,8 @@ export class Store {
         const fd = openSync(changesPath(dir, generation), 'r+');
         store.#changes = store.#newWriter(fd, offset);
         store.#position = position;
-        store.#snapshot_bytes = snapshot_bytes;
-        store.#changes_bytes = changes_bytes;
+        store.#snapshotBytes = snapshot_bytes;
+        store.#changesBytes = changes_bytes;
       }
     } catch (error) {
       if (!(error instanceof BadSnapshot)) throw error;
@@ -181,9 +181,9 @@ export class Store {
     const line = encodeChange(change);
     changes.write(line);
     this.#position = { epoch: position.epoch, revision: change.revision };
-    this.#changes_bytes += line.length;
-    const many = Math.max(this.#compact_bytes, this.#snapshot_bytes);
-    if (this.#changes_bytes > many && !this.#compaction) {
+    this.#changesBytes += line.length;
+    const many = Math.max(this.#compactBytes, this.#snapshotBytes);
+    if (this.#changesBytes > many && !this.#compaction) {
       this.compact().catch((error: Error) => {
         if (error.name !== 'AbortError') this.#onFault(error);
       });
@@ -214,7 +214,7 @@ export class Store {
       this.#position = position;
       this.unreadable = unreadable;
       this.unstored.clear();
-      this.#snapshot_bytes = size;
+      this.#snapshotBytes = size;
     } catch (error) {
       await snapshot.discard();
       throw error;
@@ -268,7 +268,7 @@ export class Store {
         { dir: this.#dir, until: generation, path: partial, group: this.#group },
         signal,
       );
-      this.#snapshot_bytes = (await stat(partial)).size;
+      this.#snapshotBytes = (await stat(partial)).size;
       renameSync(partial, snapshotPath(this.#dir, generation));
     } catch (error) {
       await rm(partial, { force: true });
@@ -288,7 +288,7 @@ export class Store {
     generation: number,
     commit: (old: ChangesWriter | undefined) => void,
   ): ChangesWriter | undefined {
-    this.#changes_bytes = 0;
+    this.#changesBytes = 0;
     const old = this.#changes;
     const fd = createFile(changesPath(this.#dir, generation), this.#group);
     const changes = this.#newWriter(fd, 0);

@@ -48,12 +48,12 @@ export class Unstored {
   /** The changes after this position without a gap, including others of its revision. */
   following({ epoch, revision }: Position): UnstoredChange[] {
     const changes: UnstoredChange[] = [];
-    let reached = revision;
+    let last = revision;
     for (const change of this.#changes) {
-      if (change.epoch !== epoch || change.after > reached) break;
-      if (change.revision < reached) continue;
+      if (change.epoch !== epoch || change.after > last) break;
+      if (change.revision < last) continue;
       changes.push(change);
-      reached = change.revision;
+      last = change.revision;
     }
     return changes;
   }

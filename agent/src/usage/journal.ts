@@ -13,7 +13,7 @@ import { isMissing, syncFolder } from '../store/generations.ts';
 import { type Carry, type Entry, JournalState, type Tick } from './journal_state.ts';
 
 /** The control plane accepts no more rows at once. */
-const mostRowsOfBatch = 20_000;
+const maxRowsOfBatch = 20_000;
 /** Files smaller than this are never rewritten. */
 const smallBytes = 2 ** 20;
 /** The file is rewritten when it is this many times as long as after the last rewrite. */
@@ -137,7 +137,7 @@ export class Journal {
       const { batch, rows, seq } = this.#state;
       if (batch && this.#isDoubtful) await this.#writing(() => this.#rewrite());
       if (batch || rows.length === 0) return batch;
-      const length = Math.min(rows.length, mostRowsOfBatch);
+      const length = Math.min(rows.length, maxRowsOfBatch);
       await this.#write({ kind: 'batch', seq: seq + 1, rows: length });
       return this.#state.batch;
     });

@@ -33,9 +33,9 @@ export type Entry =
   | { kind: 'acknowledged'; seq: number };
 
 /** The control plane accepts no more in one row. */
-const mostBytesOfRow = 2 ** 50;
+const maxBytesOfRow = 2 ** 50;
 /** Keeps the entries of a rewritten journal small. */
-const mostInEntry = 10_000;
+const maxInEntry = 10_000;
 
 export class JournalState {
   /** Identifies this journal; with `seq` it identifies a batch for ever. */
@@ -119,7 +119,7 @@ export class JournalState {
     this.newest_at = Math.max(this.newest_at, row.at);
     const key = keyOf(row);
     const sum = this.#growing.get(key);
-    if (sum && sum.up + row.up <= mostBytesOfRow && sum.down + row.down <= mostBytesOfRow) {
+    if (sum && sum.up + row.up <= maxBytesOfRow && sum.down + row.down <= maxBytesOfRow) {
       sum.at = Math.max(sum.at, row.at);
       sum.up += row.up;
       sum.down += row.down;
@@ -143,7 +143,7 @@ function keyOf(row: UsageRow): string {
 function* partsOf(row: UsageRow): Generator<UsageRow> {
   let { up, down } = row;
   do {
-    const part = { up: Math.min(up, mostBytesOfRow), down: Math.min(down, mostBytesOfRow) };
+    const part = { up: Math.min(up, maxBytesOfRow), down: Math.min(down, maxBytesOfRow) };
     // A clock without a battery may start at 0, a time that the control plane does not accept.
     yield { ...row, at: Math.max(row.at, 1), ...part };
     up -= part.up;
@@ -152,5 +152,5 @@ function* partsOf(row: UsageRow): Generator<UsageRow> {
 }
 
 function* inPieces<T>(all: T[]): Generator<T[]> {
-  for (let at = 0; at < all.length; at += mostInEntry) yield all.slice(at, at + mostInEntry);
+  for (let at = 0; at < all.length; at += maxInEntry) yield all.slice(at, at + maxInEntry);
 }

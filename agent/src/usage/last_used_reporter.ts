@@ -13,7 +13,7 @@ type Parts = ReportParts<{ takeLastUsed(): Promise<LastUsed[]> }, LastUsedReport
 
 const reportSeconds = 60;
 /** The control plane accepts no more at once. */
-const mostOfReport = 5000;
+const maxOfReport = 5000;
 
 export class LastUsedReporter {
   readonly #parts: Parts;
@@ -38,7 +38,7 @@ export class LastUsedReporter {
   async send(): Promise<void> {
     const { control, log } = this.#parts;
     try {
-      await sendWaiting(this.#waiting, mostOfReport, (list) => control.reportLastUsed(list));
+      await sendWaiting(this.#waiting, maxOfReport, (list) => control.reportLastUsed(list));
     } catch (error) {
       log.warn({ err: error }, 'the last use of authlist entries cannot be reported');
     }

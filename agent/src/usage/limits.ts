@@ -64,12 +64,12 @@ export class Limits {
   #rates = new Map<string, number>();
   /** The payers that are ended, and until when (epoch seconds). */
   readonly #ended = new Map<string, number>();
-  #counted_at: number;
-  #answered_at = Number.NEGATIVE_INFINITY;
+  #lastCountAt: number;
+  #lastAnswerAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: LimitsOptions) {
     this.#options = options;
-    this.#counted_at = options.clock.steady();
+    this.#lastCountAt = options.clock.steady();
   }
 
   /**
@@ -91,7 +91,7 @@ export class Limits {
     const isUnknown =
       this.#options.of === 'accounts' && rows.some((row) => !this.#limits.has(this.#keyOf(row)));
     const due = isUnknown ? 0 : within(soonest / 6, report_seconds);
-    const waited = clock.steady() - this.#answered_at;
+    const waited = clock.steady() - this.#lastAnswerAt;
     if (due < report_seconds && waited >= due) this.#options.report();
     // The last poll before the end comes exactly at the end.
     return soonest > 0 && soonest < shortestSeconds
@@ -102,7 +102,7 @@ export class Limits {
   /** Takes the response to a batch of these rows, once the journal has dropped it. */
   answered(rows: readonly UsageRow[], limits: ReadonlyArray<Payer & Left>): void {
     const now = this.#options.clock.steady();
-    this.#answered_at = now;
+    this.#lastAnswerAt = now;
     const named = new Map(limits.map((limit) => [this.#keyOf(limit), limit]));
     for (const key of new Set(rows.map((row) => this.#keyOf(row)))) {
       // The payer continues after its end has passed without a record of it.
@@ -140,8 +140,8 @@ export class Limits {
 
   #noteRates(rows: readonly UsageRow[]): void {
     const now = this.#options.clock.steady();
-    const seconds = Math.max(now - this.#counted_at, shortestSeconds / 2);
-    this.#counted_at = now;
+    const seconds = Math.max(now - this.#lastCountAt, shortestSeconds / 2);
+    this.#lastCountAt = now;
     const rates = new Map<string, number>();
     for (const row of rows) {
       const key = this.#keyOf(row);

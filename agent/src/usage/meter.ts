@@ -25,12 +25,12 @@ export class Meter {
   readonly #journal: Journal;
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #poll_seconds: number;
+  readonly #pollSeconds: number;
   readonly #limits: Pick<Limits, 'counted'> | undefined;
   /** Since when (steady seconds) the engine has not reported a counted connection. */
   #goneSince = new Map<string, number>();
   /** The last poll at the usual interval, in steady seconds. */
-  #usual_at = Number.NEGATIVE_INFINITY;
+  #usualAt = Number.NEGATIVE_INFINITY;
   /** Reported by polls but not in the journal: goes into the next tick, never polled again. */
   #unstored: Pick<Poll, 'finished' | 'cursor'> | undefined;
   #fault: string | undefined;
@@ -42,17 +42,17 @@ export class Meter {
     this.#journal = journal;
     this.#clock = clock;
     this.#log = log;
-    this.#poll_seconds = poll_seconds;
+    this.#pollSeconds = poll_seconds;
     this.#limits = limits;
   }
 
   /** Ticks until the signal is aborted. A tick that fails is tried again, and nothing is lost. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      let pause_seconds = this.#poll_seconds;
+      let pauseSeconds = this.#pollSeconds;
       try {
         const rows = await this.tick();
-        pause_seconds = this.#limits?.counted(rows) ?? pause_seconds;
+        pauseSeconds = this.#limits?.counted(rows) ?? pauseSeconds;
         if (this.#fault !== undefined) this.#log.info('usage is counted again');
         this.#fault = undefined;
       } catch (error) {
@@ -60,7 +60,7 @@ export class Meter {
         if (fault !== this.#fault) this.#log.error({ err: error }, 'usage cannot be counted');
         this.#fault = fault;
       }
-      await this.#clock.sleep(pause_seconds, signal);
+      await this.#clock.sleep(pauseSeconds, signal);
     }
   }
 
@@ -75,8 +75,8 @@ export class Meter {
    */
   async tick(): Promise<UsageRow[]> {
     const steady = this.#clock.steady();
-    const isExtra = steady - this.#usual_at < 0.9 * this.#poll_seconds;
-    if (!isExtra) this.#usual_at = steady;
+    const isExtra = steady - this.#usualAt < 0.9 * this.#pollSeconds;
+    if (!isExtra) this.#usualAt = steady;
     const unstored = this.#unstored;
     const cursor = unstored ? unstored.cursor : this.#journal.cursor;
     const poll = await this.#engine.poll(cursor, this.#journal, isExtra);

@@ -44,9 +44,9 @@ export class Sender {
   readonly #control: UsageReports;
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #report_seconds: number;
+  readonly #reportSeconds: number;
   readonly #limits: Pick<Limits, 'answered'> | undefined;
-  readonly #user_limits: Pick<Limits, 'answered'> | undefined;
+  readonly #userLimits: Pick<Limits, 'answered'> | undefined;
   /** Ends the pause after a batch. */
   #rest = new AbortController();
   /**
@@ -64,9 +64,9 @@ export class Sender {
     this.#control = control;
     this.#clock = clock;
     this.#log = log;
-    this.#report_seconds = report_seconds;
+    this.#reportSeconds = report_seconds;
     this.#limits = limits;
-    this.#user_limits = user_limits;
+    this.#userLimits = user_limits;
   }
 
   /** The faults now, a sentence each. */
@@ -90,7 +90,7 @@ export class Sender {
         this.#failures = 0;
         this.#fault = undefined;
         const either = AbortSignal.any([signal, this.#rest.signal]);
-        await this.#clock.sleep(this.#report_seconds, either);
+        await this.#clock.sleep(this.#reportSeconds, either);
       } catch (error) {
         this.#failures += 1;
         const failures = this.#failures;
@@ -164,7 +164,7 @@ export class Sender {
     this.#clockFault = clockFault;
     await this.#journal.acknowledged(batch.seq);
     this.#limits?.answered(rows, limits);
-    this.#user_limits?.answered(rows, user_limits);
+    this.#userLimits?.answered(rows, user_limits);
   }
 
   #logLeftOut(rows: UsageRow[]): void {

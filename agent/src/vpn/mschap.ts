@@ -29,11 +29,11 @@ export function proveChap(response: ChapResponse, password: string): ChapProof |
     0,
     8,
   );
-  const hash_of_hash = proveMixed(mixed, nt_response, password);
-  if (!hash_of_hash) return undefined;
-  const digest = sha1(hash_of_hash, nt_response, Buffer.from(magic.server_signing));
+  const hashOfHash = proveMixed(mixed, nt_response, password);
+  if (!hashOfHash) return undefined;
+  const digest = sha1(hashOfHash, nt_response, Buffer.from(magic.server_signing));
   const signature = sha1(digest, mixed, Buffer.from(magic.pad_iteration));
-  const master = sha1(hash_of_hash, nt_response, Buffer.from(magic.master)).subarray(0, 16);
+  const master = sha1(hashOfHash, nt_response, Buffer.from(magic.master)).subarray(0, 16);
   return {
     authenticator: `S=${signature.toString('hex').toUpperCase()}`,
     receive_key: sessionKey(master, magic.client_sends),

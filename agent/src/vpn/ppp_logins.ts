@@ -44,11 +44,11 @@ export class PppLogins {
   readonly #strangers = new Set<Socket>();
   #server: Server | undefined;
 
-  readonly #patience_ms: number;
+  readonly #patienceMs: number;
 
-  constructor(options: PppLoginsOptions, patience_ms = defaultPatienceMs) {
+  constructor(options: PppLoginsOptions, patienceMs = defaultPatienceMs) {
     this.#options = options;
-    this.#patience_ms = patience_ms;
+    this.#patienceMs = patienceMs;
   }
 
   /** The command that pppd runs for each login. */
@@ -67,7 +67,7 @@ export class PppLogins {
         own(() => socket.destroy()),
       );
       socket.setTimeout(
-        this.#patience_ms,
+        this.#patienceMs,
         own(() => socket.destroy()),
       );
       socket.on(

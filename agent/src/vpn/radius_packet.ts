@@ -44,29 +44,29 @@ export function readRequest(datagram: Buffer, secret: string): RadiusPacket | un
   const length = datagram.readUInt16BE(2);
   if (length < header || length > longest || length > datagram.length) return undefined;
   const bytes = datagram.subarray(0, length);
-  const read: RadiusPacket['attributes'] = [];
-  let signed_at: number | undefined;
+  const list: RadiusPacket['attributes'] = [];
+  let signatureStart: number | undefined;
   for (let at = header; at < length; ) {
     const [type = 0, size = 0] = bytes.subarray(at, at + 2);
     if (size < 2 || at + size > length) return undefined;
     if (type === attributes.message_authenticator) {
-      if (size !== 18 || signed_at !== undefined) return undefined;
-      signed_at = at + 2;
+      if (size !== 18 || signatureStart !== undefined) return undefined;
+      signatureStart = at + 2;
     }
-    read.push([type, bytes.subarray(at + 2, at + size)]);
+    list.push([type, bytes.subarray(at + 2, at + size)]);
     at += size;
   }
   // Required of every request, with or without EAP: otherwise one could be forged on this machine.
-  if (signed_at === undefined) return undefined;
-  const given = bytes.subarray(signed_at, signed_at + 16);
+  if (signatureStart === undefined) return undefined;
+  const signature = bytes.subarray(signatureStart, signatureStart + 16);
   const blank = Buffer.from(bytes);
-  blank.fill(0, signed_at, signed_at + 16);
-  if (!timingSafeEqual(hmac(secret, blank), given)) return undefined;
+  blank.fill(0, signatureStart, signatureStart + 16);
+  if (!timingSafeEqual(hmac(secret, blank), signature)) return undefined;
   return {
     code: bytes[0] as number,
     identifier: bytes[1] as number,
     authenticator: bytes.subarray(4, header),
-    attributes: read,
+    attributes: list,
   };
 }
 

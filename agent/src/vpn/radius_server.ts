@@ -77,7 +77,7 @@ interface Exchange {
 export const radiusAddress = '127.18.12.1';
 /** How long a client may take for an exchange, and how long responses are repeated. */
 const rememberedSeconds = 30;
-const mostExchanges = 10_000;
+const maxExchanges = 10_000;
 
 export class RadiusServer {
   readonly #options: RadiusServerOptions;
@@ -178,8 +178,8 @@ export class RadiusServer {
       // Rejects at once, without the message that the client may try another password: then charon
       // drops the attempt at once too.
       if ('message' in proven) return this.#reject(request, proven.message, eap.identifier);
-      const said = successOf(next, proven.proof.authenticator);
-      return this.#challenge(request, said, { ...exchange, accepted: proven });
+      const success = successOf(next, proven.proof.authenticator);
+      return this.#challenge(request, success, { ...exchange, accepted: proven });
     }
     if (!exchange.accepted) return this.#reject(request, 'out of turn', eap.identifier);
     const { proof, address } = exchange.accepted;
@@ -220,7 +220,7 @@ export class RadiusServer {
   #challenge(request: RadiusPacket, eap: Buffer, exchange: Exchange): Buffer {
     const state = randomBytes(16);
     const [oldest] = this.#exchanges.keys();
-    if (this.#exchanges.size >= mostExchanges && oldest) this.#exchanges.delete(oldest);
+    if (this.#exchanges.size >= maxExchanges && oldest) this.#exchanges.delete(oldest);
     this.#exchanges.set(state.toString('hex'), exchange);
     const values: RadiusPacket['attributes'] = [...eapAttributes(eap), [attributes.state, state]];
     return writeResponse(request, codes.access_challenge, values, this.#options.secret);

@@ -17,7 +17,7 @@ export class RefusedKeys {
   /** Where the next look begins. */
   #offset: number | undefined;
   #count = 0;
-  #refused_at = Number.NEGATIVE_INFINITY;
+  #lastRefusalAt = Number.NEGATIVE_INFINITY;
 
   /** `path`: charon's log. */
   constructor(path: string) {
@@ -30,8 +30,8 @@ export class RefusedKeys {
    */
   look(now: number): number {
     const added = this.#read().match(refusal)?.length ?? 0;
-    if (now - this.#refused_at >= reportedSeconds) this.#count = 0;
-    if (added > 0) this.#refused_at = now;
+    if (now - this.#lastRefusalAt >= reportedSeconds) this.#count = 0;
+    if (added > 0) this.#lastRefusalAt = now;
     this.#count += added;
     return this.#count;
   }

@@ -70,7 +70,7 @@ export class Serving {
   /** The connections that charon was given, by name. */
   readonly #offered = new Map<string, string>();
   /** The secrets that charon was given. */
-  #given = '';
+  #secrets = '';
 
   constructor(options: ServingOptions) {
     this.#options = options;
@@ -80,7 +80,7 @@ export class Serving {
   async offer(offer: Offer): Promise<void> {
     if (await this.#options.charon.start()) {
       this.#offered.clear();
-      this.#given = '';
+      this.#secrets = '';
     }
     await this.#load(offer);
     await this.#offerL2tp(offer);
@@ -121,8 +121,8 @@ export class Serving {
     try {
       if ('pppd' in tunnel) process.kill(tunnel.pppd, 'SIGTERM');
       else {
-        const how = { 'ike-id': tunnel.ike, force: 'yes', timeout: '-1' };
-        await this.#options.charon.command('terminate', how);
+        const tunnelOfIke = { 'ike-id': tunnel.ike, force: 'yes', timeout: '-1' };
+        await this.#options.charon.command('terminate', tunnelOfIke);
       }
     } catch (error) {
       const isGone = error instanceof Refused || (error as NodeJS.ErrnoException).code === 'ESRCH';
@@ -158,11 +158,11 @@ export class Serving {
             hasIpv6: canCarryIpv6(vpn),
           })
         : new Map();
-    const given = JSON.stringify([server?.vpn_key, server?.hostname, current?.cert]);
-    if (current && server && given !== this.#given) {
+    const secrets = JSON.stringify([server?.vpn_key, server?.hostname, current?.cert]);
+    if (current && server && secrets !== this.#secrets) {
       await this.#giveSecrets(server, current);
       this.#offered.clear();
-      this.#given = given;
+      this.#secrets = secrets;
     }
     // Includes those of an earlier agent; connections that something else removed are added again.
     const { conns = [] } = await charon.command('get-conns');

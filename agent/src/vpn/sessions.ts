@@ -140,7 +140,7 @@ export class VpnSessions {
   /** The tunnels at the last look, by address. */
   #tunnels: ReadonlyMap<string, Tunnel> | undefined;
   /** The time of that look, in epoch seconds. */
-  #looked_at = 0;
+  #lastLookAt = 0;
   /** Sessions without a tunnel at any look since their login, and the time of the login. */
   readonly #building = new Map<string, number>();
   /** Sessions of an earlier agent, until the first poll. */
@@ -227,14 +227,13 @@ export class VpnSessions {
   }
 
   /**
-   * Opens a session for a login; returns it, or the reason against it. `given`: the address of a
-   * PPP client, which already has one. `client`: one that may log in again. `service`: of the VPN.
-   * `source`: the client's address.
-   * Errors: the kernel's.
+   * Opens a session for a login; returns it, or the reason against it. `pppAddress`: of a PPP
+   * client, which already has its address. `client`: one that may log in again. `service`: of the
+   * VPN. `source`: the client's address. Errors: the kernel's.
    */
   open(
     { authority, exit_ip }: Allowed,
-    given?: string,
+    pppAddress?: string,
     client?: TunnelClient,
     service = '',
     source = '',
@@ -242,12 +241,12 @@ export class VpnSessions {
     return this.#queue.run(async () => {
       const { kernel, rules, policy, clock, users } = this.#options;
       if (authority.by !== 'vpn' && authority.by !== 'token') return 'bad_token';
-      const objection = this.objectionTo(authority, service, source, given);
+      const objection = this.objectionTo(authority, service, source, pppAddress);
       if (objection) return objection;
       if (users?.objectionTo(source, authority, clock.now())) {
         await this.#close(this.#abandoned(authority, service, source));
       }
-      const address = given ?? this.#chooseAddress();
+      const address = pppAddress ?? this.#chooseAddress();
       if (address === undefined) return 'too_many_connections';
       const connection = `${prefix}${randomBytes(8).toString('hex')}`;
       const since = Math.floor(clock.now());
@@ -274,18 +273,18 @@ export class VpnSessions {
   }
 
   /**
-   * Why a login would get no session now; undefined: it would get one. `given`: the address that it
-   * has already.
+   * Why a login would get no session now; undefined: it would get one. `pppAddress`: as for `open`.
    */
   objectionTo(
     authority: VpnAuthority,
     service: string,
     source: string,
-    given?: string,
+    pppAddress?: string,
   ): Reason | undefined {
     const { clock, users } = this.#options;
     if (this.#isShut) return 'not_ready';
-    const isTaken = given === undefined ? this.#nextFree() === undefined : this.hasSession(given);
+    const isTaken =
+      pppAddress === undefined ? this.#nextFree() === undefined : this.hasSession(pppAddress);
     if (isTaken) return 'too_many_connections';
     const reason = users?.objectionTo(source, authority, clock.now());
     if (!reason) return undefined;
@@ -298,7 +297,7 @@ export class VpnSessions {
     return [...this.all].filter(({ is_open, connection, authority, since, ends }) => {
       // Not one that `resume` waits for.
       const isBuilding = is_open && this.#building.get(connection) === since;
-      if (!isBuilding || this.#looked_at - since < abandonedSeconds || !ends) return false;
+      if (!isBuilding || this.#lastLookAt - since < abandonedSeconds || !ends) return false;
       return isWanted({ account, user, service, address: source }, { ...ends, ...authority });
     });
   }
@@ -370,7 +369,7 @@ export class VpnSessions {
   /** `tunnels`: the current ones by inner address. Returns those without a session, to end. */
   noteTunnels(tunnels: Map<string, Tunnel>): Tunnel[] {
     this.#tunnels = tunnels;
-    this.#looked_at = this.#options.clock.now();
+    this.#lastLookAt = this.#options.clock.now();
     const strays: Tunnel[] = [];
     for (const [address, tunnel] of tunnels) {
       const session = this.#byAddress.get(address);
@@ -458,8 +457,8 @@ export class VpnSessions {
       listed.add(connection);
       const isMoved = up + down > session.counted.up + session.counted.down;
       // The clock may have been set back.
-      const last_byte_at = isMoved ? now : Math.min(session.counted.last_byte_at, now);
-      session.counted = { up, down, last_byte_at };
+      const lastByteAt = isMoved ? now : Math.min(session.counted.last_byte_at, now);
+      session.counted = { up, down, last_byte_at: lastByteAt };
       if (reported.has(connection)) continue;
       const traffic = { connection, account, user, up, down };
       if (isFinal.has(session) && this.#isOver(session)) finished.push({ ...traffic, at: now });
@@ -480,7 +479,7 @@ export class VpnSessions {
     if (this.#isShut) return true;
     if (!this.#tunnels || this.#tunnels.has(address)) return false;
     const since = this.#building.get(connection);
-    return since === undefined || this.#looked_at - since >= buildingSeconds;
+    return since === undefined || this.#lastLookAt - since >= buildingSeconds;
   }
 
   /** Stops all their traffic at once. */
@@ -579,7 +578,6 @@ function readNote({ address, note }: KernelCount): VpnSession | undefined {
       }
     : { by: 'token', ...claims, expiry: Number(expiry), kid: key };
   const counted = { up: 0, down: 0, last_byte_at: at };
-  const exit_ports = first && last ? { exit_ports: { first, last } } : {};
-  const flowsOf = { address, zone, ...exit_ports };
+  const flowsOf = { address, zone, ...(first && last && { exit_ports: { first, last } }) };
   return { connection, ...flowsOf, authority, since: at, is_open: false, counted };
 }

@@ -31,16 +31,16 @@ export class Refused extends Error {}
 export class Vici {
   readonly #path: string;
   readonly #log: Logger;
-  readonly #patience_ms: number;
+  readonly #patienceMs: number;
   readonly #queue = new SerialQueue();
   #socket: Socket | undefined;
   #waiting: ((packet: Buffer | Error) => void) | undefined;
 
-  /** `patience_ms`: how long a command may take. */
-  constructor(path: string, log: Logger, patience_ms = defaultPatienceMs) {
+  /** `patienceMs`: how long a command may take. */
+  constructor(path: string, log: Logger, patienceMs = defaultPatienceMs) {
     this.#path = path;
     this.#log = log;
-    this.#patience_ms = patience_ms;
+    this.#patienceMs = patienceMs;
   }
 
   /** The response to a command. Errors: charon does not run or respond, or reports a failure. */
@@ -80,7 +80,7 @@ export class Vici {
     const answered = Promise.withResolvers<Buffer>();
     const own = ownedByLog(this.#log);
     const giveUp = () => this.#fail(new Error('charon does not answer'));
-    const timer = setTimeout(own(giveUp), this.#patience_ms);
+    const timer = setTimeout(own(giveUp), this.#patienceMs);
     this.#waiting = (received) => {
       if (received instanceof Error) answered.reject(received);
       else if (received[0] !== kinds.event) answered.resolve(received);

@@ -86,7 +86,7 @@ export class Vpn {
   #rules = '';
   readonly #rulesInForce = new RulesInForce();
   /** When they are compared with what was applied; of the steady clock. */
-  #rules_due = 0;
+  #rulesDue = 0;
   /** Why it serves nothing, or not everything, by subject. */
   readonly #faults = new Map<string, string>();
 
@@ -321,13 +321,13 @@ export class Vpn {
       const { clock, log } = this.#options;
       const rules = this.#rulesInForce;
       const isNew = this.#rules !== offer.rules;
-      const isDue = isLook && !isNew && clock.steady() >= this.#rules_due;
+      const isDue = isLook && !isNew && clock.steady() >= this.#rulesDue;
       const areChanged = isDue && !(await rules.areWhole());
       if (areChanged) log.warn('another program changed the rules of the VPN: they are put back');
       // Before new rules: once those are in force, the loss of the old ones would go unnoticed.
       if (isNew || isLook) await sessions.restore(() => rules.apply(offer.rules));
       if (isNew || areChanged) await rules.apply(offer.rules);
-      if (isDue) this.#rules_due = clock.steady() + rulesLookSeconds;
+      if (isDue) this.#rulesDue = clock.steady() + rulesLookSeconds;
       this.#rules = offer.rules;
       return offer;
     });

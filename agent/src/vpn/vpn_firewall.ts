@@ -279,7 +279,7 @@ export function openingLines(session: KernelSession): string {
 export function forgettingLines(sessions: readonly SessionFlows[]): string {
   const remove = (name: string, elements: string[]) =>
     elements.length > 0 ? `delete element ${table} ${name} { ${elements.join(', ')} }\n` : '';
-  const addressesOf = (some: readonly SessionFlows[]) => some.map(({ address }) => address);
+  const addressesOf = (flows: readonly SessionFlows[]) => flows.map(({ address }) => address);
   // An older agent gave its sessions none.
   const zoned = sessions.filter(({ zone }) => zone !== 0);
   const pairs = (separator: string) =>

@@ -285,8 +285,8 @@ export class Connections {
    * Counts what a dead Squid had, and drops it: by the kernel's last counts of its sockets, or by
    * its last list.
    */
-  #finish(squid: TrackedSquid, said: TrackedSquid['destroyed'], now: number): Finished[] {
-    this.#addYoung(squid, said ?? new Map());
+  #finish(squid: TrackedSquid, destroyed: TrackedSquid['destroyed'], now: number): Finished[] {
+    this.#addYoung(squid, destroyed ?? new Map());
     // The next Squid's connections may have the same names.
     for (const names of this.#lately) {
       for (const [name, line] of names) if (line.squid === squid.number) names.delete(name);
@@ -300,8 +300,10 @@ export class Connections {
         // Without the kernel's counts, this Squid died earlier. The owner may be that of the next
         // connection of this name, with a later Squid.
         const next = { owner, isAnnounced, over: socket.cookie };
-        if (!said && owner && all === this.#live) all.set(name, create(connection.squid, next));
-        const last = said?.get(socket.cookie);
+        if (!destroyed && owner && all === this.#live) {
+          all.set(name, create(connection.squid, next));
+        }
+        const last = destroyed?.get(socket.cookie);
         // The client's end, sent in response to Squid's, looks like a byte. Better one too few.
         if (last) connection.socket = { ...last, up: Math.max(socket.up, last.up - 1) };
         else if (all !== this.#live && !connection.ahead) continue;

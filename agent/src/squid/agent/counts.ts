@@ -14,14 +14,14 @@ export function countsOf(
 ): EngineCounts {
   const decisions = new DecisionTally();
   for (const { link } of workers) decisions.add(link.decisions.counts);
-  const open_connections = new Map<number, number>();
+  const openConnections = new Map<number, number>();
   for (const { port } of sockets) {
     const publicPort = port - port_shift;
-    open_connections.set(publicPort, (open_connections.get(publicPort) ?? 0) + 1);
+    openConnections.set(publicPort, (openConnections.get(publicPort) ?? 0) + 1);
   }
   return {
     decisions: decisions.counts,
-    open_connections,
+    open_connections: openConnections,
     policy: workers.findLast(({ link }) => link.policy_size)?.link.policy_size,
     squids: workers
       .filter(({ listeners }) => listeners?.length !== 0)

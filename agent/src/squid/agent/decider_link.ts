@@ -54,7 +54,7 @@ interface Decider {
   /** The messages of this second that are not responses. */
   messages: number;
   /** How many bytes may wait to be read by it. */
-  most_unread: number;
+  max_unread: number;
 }
 
 /** A decider responds within milliseconds, unless it is stuck. */
@@ -91,7 +91,7 @@ export class DeciderLink {
   readonly path: string;
   /** All decisions that the deciders reported. */
   readonly decisions = new DecisionTally();
-  #policy_size: PolicySize | undefined;
+  #policySize: PolicySize | undefined;
   /** Last uses that the deciders reported and that are not taken yet. */
   readonly #uses = new LastUsedTimes();
   readonly #refusals = new Refusals();
@@ -125,7 +125,7 @@ export class DeciderLink {
 
   /** As a decider last reported it. */
   get policy_size(): PolicySize | undefined {
-    return this.#policy_size;
+    return this.#policySize;
   }
 
   get deciders(): number {
@@ -240,7 +240,7 @@ export class DeciderLink {
       held: [],
       shared: JSON.stringify([[], []]),
       messages: 0,
-      most_unread: limits.unread_bytes,
+      max_unread: limits.unread_bytes,
     };
     this.#deciders.add(decider);
     const [oldest] = this.#deciders;
@@ -270,12 +270,12 @@ export class DeciderLink {
     const unstored = this.#events.unstored(decider.lastSent);
     if (unstored.length === 0) return;
     decider.lastSent = unstored.at(-1);
-    decider.most_unread += this.#send(decider, { unstored });
+    decider.max_unread += this.#send(decider, { unstored });
   }
 
   /** Disconnects a decider that does not read; returns how many bytes were sent. */
-  #send({ socket, most_unread }: Decider, message: ToDecider): number {
-    if (socket.writableLength > most_unread) {
+  #send({ socket, max_unread }: Decider, message: ToDecider): number {
+    if (socket.writableLength > max_unread) {
       socket.destroy();
       return 0;
     }
@@ -301,7 +301,7 @@ export class DeciderLink {
       decider.held = soundHoldings(message.held);
     } else if ('decided' in message || 'refused' in message || 'policy' in message) {
       this.#noteDecisions(message);
-      if (message.policy) this.#policy_size = soundSize(message.policy);
+      if (message.policy) this.#policySize = soundSize(message.policy);
     } else if ('id' in message) {
       const { pending } = decider;
       pending.get(message.id)?.resolve(message.answer);
@@ -350,10 +350,10 @@ export class DeciderLink {
       };
       const timer = setTimeout(end, responseMs);
       const settle =
-        <T>(how: (value: T) => void) =>
+        <T>(callback: (value: T) => void) =>
         (value: T) => {
           clearTimeout(timer);
-          how(value);
+          callback(value);
         };
       pending.set(id, { resolve: settle(resolve), reject: settle(reject) });
       this.#send(decider, { id, ask, question } as Inquiry);

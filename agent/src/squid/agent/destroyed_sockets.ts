@@ -15,7 +15,7 @@ export class DestroyedSockets {
   readonly #file: number;
   readonly #own: Own;
   readonly #host: string | undefined;
-  readonly #most_bytes: number;
+  readonly #maxBytes: number;
   #child: ChildProcess | undefined;
   #filter = '';
   #isStopped = false;
@@ -23,10 +23,10 @@ export class DestroyedSockets {
   #earlier: Buffer = Buffer.alloc(0);
 
   /** `host`: the address that is listened on, if it is a single one. */
-  constructor(path: string, log: Logger, host?: string, { most_bytes = 32 * 1024 * 1024 } = {}) {
+  constructor(path: string, log: Logger, host?: string, { max_bytes = 32 * 1024 * 1024 } = {}) {
     this.#own = ownedByLog(log);
     this.#host = host;
-    this.#most_bytes = most_bytes;
+    this.#maxBytes = max_bytes;
     this.#file = openSync(path, 'a+', 0o600);
     rmSync(path);
   }
@@ -43,7 +43,7 @@ export class DestroyedSockets {
 
   /** Keeps the file small; call it at intervals. */
   bound(): void {
-    if (fstatSync(this.#file).size <= this.#most_bytes) return;
+    if (fstatSync(this.#file).size <= this.#maxBytes) return;
     this.#earlier = this.#read();
     ftruncateSync(this.#file);
   }
@@ -80,7 +80,7 @@ export class DestroyedSockets {
 
   #read(): Buffer {
     const { size } = fstatSync(this.#file);
-    const bytes = Buffer.allocUnsafe(Math.min(size, this.#most_bytes));
+    const bytes = Buffer.allocUnsafe(Math.min(size, this.#maxBytes));
     const length = readSync(this.#file, bytes, 0, bytes.length, size - bytes.length);
     return bytes.subarray(0, length);
   }

@@ -92,7 +92,7 @@ class SquidEngine implements Engine {
   #isDrained = false;
   /** Nothing has been listened on or taken over yet. It lets a new node start quickly. */
   #isNew = true;
-  #closing_fault: string | undefined;
+  #closingFault: string | undefined;
   /** Of a stopped engine: the sockets destroyed at the end, unless its Squids continue. */
   #stopped: { destroyed: ReadonlyMap<string, Socket> | undefined } | undefined;
   readonly #queue = new SerialQueue();
@@ -309,7 +309,7 @@ class SquidEngine implements Engine {
 
   faults(): Fault[] {
     const isFault = (fault: string | undefined) => fault !== undefined;
-    const closing = [this.#closing_fault].filter(isFault);
+    const closing = [this.#closingFault].filter(isFault);
     const counting = this.#fleet.workers.map(({ meter }) => meter.fault).filter(isFault);
     const isForged = this.#fleet.workers.some(({ meter }) => meter.isForged);
     const forged = isForged || this.#connections.isImplausible ? [forgedFault] : [];
@@ -474,9 +474,9 @@ class SquidEngine implements Engine {
     if (connections.length === 0) return;
     try {
       await killSockets(connections, this.#options.config.listen_host);
-      this.#closing_fault = undefined;
+      this.#closingFault = undefined;
     } catch (error) {
-      this.#closing_fault = `Connections cannot be closed: ${(error as Error).message}.`;
+      this.#closingFault = `Connections cannot be closed: ${(error as Error).message}.`;
       this.#options.log.error({ err: error }, 'closing connections failed');
       throw error;
     }

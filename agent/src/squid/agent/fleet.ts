@@ -41,7 +41,7 @@ export class Fleet {
   #wanted: readonly Listener[] | undefined;
   /** Ports whose earlier connections must be closed, and the fault that prevents it. */
   readonly #leaving = new Set<number>();
-  #leaving_fault: string | undefined;
+  #leavingFault: string | undefined;
   readonly #queue = new SerialQueue();
   #watching: Promise<void> = Promise.resolve();
 
@@ -157,15 +157,15 @@ export class Fleet {
       const connections = sockets.map(({ connection }) => connection);
       await killSockets(connections, listen_host);
       this.#leaving.clear();
-      this.#leaving_fault = undefined;
+      this.#leavingFault = undefined;
     } catch (error) {
-      this.#leaving_fault = `The connections of the ports ${ports.join(', ')} cannot be closed: ${(error as Error).message}.`;
-      this.#options.log.error(this.#leaving_fault);
+      this.#leavingFault = `The connections of the ports ${ports.join(', ')} cannot be closed: ${(error as Error).message}.`;
+      this.#options.log.error(this.#leavingFault);
     }
   }
 
   faults(): Fault[] {
-    const leaving = this.#leaving_fault === undefined ? [] : [this.#leaving_fault];
+    const leaving = this.#leavingFault === undefined ? [] : [this.#leavingFault];
     return [
       ...this.#faults,
       ...this.#certificate.faults(),
@@ -277,11 +277,11 @@ export class Fleet {
   async #watch(): Promise<void> {
     const { clock, log } = this.#options;
     const { signal } = this.#stopping;
-    for (let looked = clock.steady(); ; ) {
+    for (let lastLookAt = clock.steady(); ; ) {
       await clock.sleep(watchSeconds, signal);
       if (signal.aborted) return;
-      const isTime = clock.steady() - looked >= lookSeconds;
-      if (isTime) looked = clock.steady();
+      const isTime = clock.steady() - lastLookAt >= lookSeconds;
+      if (isTime) lastLookAt = clock.steady();
       await this.#queue
         .run(async () => {
           if (this.#leaving.size > 0) await this.#closeLeaving();

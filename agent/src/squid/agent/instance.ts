@@ -259,10 +259,10 @@ export class SquidInstance {
   }
 
   /** Ends it, forcibly if necessary. */
-  async stop(how: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
+  async stop(name: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     const pid = this.findProcess();
     if (pid === undefined) return;
-    signal(pid, how);
+    signal(pid, name);
     if (await until(() => this.findProcess() === undefined, stoppingMs)) return;
     signal(pid, 'SIGKILL');
     await until(() => this.findProcess() === undefined, stoppingMs);
@@ -305,20 +305,20 @@ export class SquidInstance {
 
   /** Waits until it listens everywhere, by other sockets than `before`; notes failed ports. */
   async #awaitPorts(pid: number, milliseconds: number, before?: Set<string>): Promise<void> {
-    let looked = await this.#lookAtPorts(pid, before);
+    let ports = await this.#lookAtPorts(pid, before);
     // Squid opens all ports at once: when one is open, the ports that are occupied will not follow.
     const isDecided = () =>
-      looked.missing.length === 0 ||
-      (looked.missing.length < this.ports.length && looked.missing.length === looked.occupied.size);
+      ports.missing.length === 0 ||
+      (ports.missing.length < this.ports.length && ports.missing.length === ports.occupied.size);
     const end = performance.now() + milliseconds;
     while (!isDecided() && performance.now() < end && isAlive(pid)) {
       await new Promise((resolve) => setTimeout(resolve, 50));
-      looked = await this.#lookAtPorts(pid, before);
+      ports = await this.#lookAtPorts(pid, before);
     }
-    if (before && !isDecided()) looked = await this.#lookAtPorts(pid);
-    this.#notListening = looked.missing.flatMap((port): Fault[] => {
+    if (before && !isDecided()) ports = await this.#lookAtPorts(pid);
+    this.#notListening = ports.missing.flatMap((port): Fault[] => {
       const of = { kind: 'port', subject: String(port) } as const;
-      if (looked.occupied.has(port)) {
+      if (ports.occupied.has(port)) {
         return [{ ...of, message: `Port ${port} is taken by another program.` }];
       }
       if (!isAlive(pid)) return [];

@@ -114,10 +114,10 @@ function useOf(time: number, origin: string, words: readonly string[]): LoggedUs
   const [milliseconds, exit = '', dialled = '', host, port] = words.slice(fields);
   const exit_ip = canonicalAddress(exit);
   if (exit_ip === undefined) return undefined;
-  const exit_port = Number(origin.slice('origin:'.length));
+  const exitPort = Number(origin.slice('origin:'.length));
   return {
     exit_ip,
-    exit_ports: { first: exit_port, last: exit_port },
+    exit_ports: { first: exitPort, last: exitPort },
     // Squid encodes the brackets of IPv6.
     ...(host === undefined
       ? {}
@@ -254,7 +254,7 @@ export class MeterLog {
         const offset = place >= 0 && inode === from?.inode ? from.offset : 0;
         const next = file.read(
           offset,
-          { newer_than: read, maxBytes: budget, key: this.#key },
+          { newer_than: read, max_bytes: budget, key: this.#key },
           entries,
         );
         budget -= next.offset - offset;
@@ -278,7 +278,7 @@ export class MeterLog {
     return this.#withFiles(async (files) => {
       const file = files.at(-1);
       if (!file) return undefined;
-      const all = { newer_than: -1, maxBytes: Number.POSITIVE_INFINITY, key: this.#key };
+      const all = { newer_than: -1, max_bytes: Number.POSITIVE_INFINITY, key: this.#key };
       const { offset, newest } = file.read(Math.max(0, file.size - endBytes), all, []);
       await this.#datasync(file.fd);
       const before = file.hash(offset);
@@ -287,9 +287,9 @@ export class MeterLog {
   }
 
   /** Whether the log is large enough to rotate, and the older one is read, by `stored`. */
-  mayRotate(most_bytes: number, stored: Pick<LogPosition, 'inode'> | undefined): boolean {
+  mayRotate(maxBytes: number, stored: Pick<LogPosition, 'inode'> | undefined): boolean {
     const file = lstatSync(this.path, { throwIfNoEntry: false });
-    return file !== undefined && file.size > most_bytes && stored?.inode === file.ino;
+    return file !== undefined && file.size > maxBytes && stored?.inode === file.ino;
   }
 
   /** Sets the log aside; Squid must be asked to open a new one right after. */
@@ -367,7 +367,7 @@ class LogFile {
    */
   read(
     from: number,
-    { newer_than, maxBytes, key }: { newer_than: number; maxBytes: number; key: string },
+    { newer_than, max_bytes, key }: { newer_than: number; max_bytes: number; key: string },
     entries: LogPart['entries'],
   ): { offset: number; newest: number; isForged: boolean } {
     let offset = from;
@@ -375,7 +375,7 @@ class LogFile {
     let isForged = false;
     const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, Math.max(this.size - offset, 1)));
     for (;;) {
-      if (offset - from > maxBytes) {
+      if (offset - from > max_bytes) {
         // Lines that came meanwhile may already be included.
         return { offset: Math.max(offset, this.size), newest, isForged: true };
       }

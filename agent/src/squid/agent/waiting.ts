@@ -1,7 +1,7 @@
 // A Squid's client connections without an admitted request: if there are too many, the oldest are
 // closed.
 import { clientNetworks, NetworkTally } from '../../../../kit/src/client_networks.ts';
-import { type ConnectionCaps, mostAccepted } from '../../connection_caps.ts';
+import { type ConnectionCaps, maxAccepted } from '../../connection_caps.ts';
 import { sourceOf } from '../sockets.ts';
 
 /**
@@ -27,7 +27,7 @@ export class WaitingConnections {
     }
     const waiting = [...this.#seen].filter(isWaiting);
     let excess = waiting.length - caps.waiting;
-    const maxPerNetwork = mostAccepted(caps);
+    const maxPerNetwork = maxAccepted(caps);
     return waiting.filter((connection) => {
       const networks = clientNetworks(sourceOf(connection));
       const isOver = networks.some(({ name, share }) => ofNetwork.of(name) > maxPerNetwork * share);

@@ -3,7 +3,7 @@
 import ipaddr from 'ipaddr.js';
 import { type Network, parseNetworks } from '../../../../kit/src/address.ts';
 import { mayDial, refusedIpv4, refusedIpv6, routedIpv6 } from '../../address.ts';
-import type { ResolvedName } from '../../explain_destination.ts';
+import type { Resolved, ResolvedName } from '../../explain_destination.ts';
 
 /**
  * Replaces a URL's host by the address of an override (the third word), and nothing else: the Host
@@ -52,15 +52,15 @@ export function refusedDestinations(
     .map(([base, bits]) => `${base.toString()}/${bits}`);
 }
 
-/** Why a Squid does not connect to a name: by all of its addresses, as its rules see them. */
-export function refusalOf({ own, other }: ResolvedName, mayBe: (address: string) => boolean) {
-  const addresses = [own, other].flatMap((resolved) => (isFailure(resolved) ? [] : resolved));
+/** Why a Squid does not connect to a name: its rules see all addresses of both families. */
+export function refusalOf({ usable, unusable }: ResolvedName, mayBe: (address: string) => boolean) {
+  const addresses = [usable, unusable].flatMap((part) => (isFailure(part) ? [] : part));
   if (!addresses.every(mayBe)) return 'destination_refused';
-  if (addresses.length === 0) return [own, other].find(isFailure) ?? 'unresolved';
-  return isFailure(own) || own.length === 0 ? 'other_family' : undefined;
+  if (addresses.length === 0) return [usable, unusable].find(isFailure) ?? 'unresolved';
+  return isFailure(usable) || usable.length === 0 ? 'other_family' : undefined;
 }
 
-const isFailure = (resolved: ResolvedName['own']) => typeof resolved === 'string';
+const isFailure = (addresses: Resolved) => typeof addresses === 'string';
 
 /** A network less some others, as a list of networks. */
 function subtract(network: Network, holes: readonly Network[]): Network[] {

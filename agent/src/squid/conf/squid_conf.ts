@@ -2,7 +2,7 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { routedIpv6 } from '../../address.ts';
 import type { Config } from '../../config.ts';
-import { connectionCaps, descriptorLimit, mostAccepted } from '../../connection_caps.ts';
+import { connectionCaps, descriptorLimit, maxAccepted } from '../../connection_caps.ts';
 import { statusOfFailure } from '../../failures.ts';
 import { allReasons, statusOf } from '../../policy/denials.ts';
 import type { Listener } from '../../policy/policy.ts';
@@ -198,7 +198,7 @@ function capLines({ caps, idle_seconds }: ConfOptions['config']): string[] {
     `max_filedescriptors ${descriptorLimit()}`,
     // Per full address, before a request is read; the agent handles a /64 of IPv6.
     'client_db on',
-    `client_ip_max_connections ${mostAccepted(connectionCaps(caps))}`,
+    `client_ip_max_connections ${maxAccepted(connectionCaps(caps))}`,
     // For tunnels and for silent destinations; keep-alive finds peers that are gone (see portLine).
     `read_timeout ${idle_seconds} seconds`,
   ];

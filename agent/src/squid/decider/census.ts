@@ -48,9 +48,9 @@ export class Census {
   /** The list that is under way, or the last one; and the next one, which has not begun. */
   #last: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
-  #rest_milliseconds = 0;
+  #restMs = 0;
   readonly #waiting = new Map<number, number>();
-  #waiting_count = 0;
+  #waitingCount = 0;
 
   constructor(options: CensusOptions) {
     this.#options = options;
@@ -135,11 +135,11 @@ export class Census {
   wait(authority: Authority): Promise<void> | undefined {
     const account = authority.by === 'probe' ? 0 : authority.account;
     const count = this.#waiting.get(account) ?? 0;
-    if (count >= maxWaiting - this.#waiting_count) return undefined;
+    if (count >= maxWaiting - this.#waitingCount) return undefined;
     this.#waiting.set(account, count + 1);
-    this.#waiting_count += 1;
+    this.#waitingCount += 1;
     return this.nextList().finally(() => {
-      this.#waiting_count -= 1;
+      this.#waitingCount -= 1;
       const remaining = (this.#waiting.get(account) ?? 1) - 1;
       if (remaining > 0) this.#waiting.set(account, remaining);
       else this.#waiting.delete(account);
@@ -148,7 +148,7 @@ export class Census {
 
   /** Resolves when a list that begins after this call has shown which connections are over. */
   nextList(): Promise<void> {
-    this.#next ??= this.#last.then(() => sleep(this.#rest_milliseconds)).then(() => this.#begin());
+    this.#next ??= this.#last.then(() => sleep(this.#restMs)).then(() => this.#begin());
     return this.#next;
   }
 
@@ -185,6 +185,6 @@ export class Census {
     if (unlisted.length > 0) this.#options.onListed?.();
     const duration = performance.now() - begin;
     const rest = Math.max(shortestRestMs, duration * restsPerList);
-    this.#rest_milliseconds = Math.min(rest, longestRestMs);
+    this.#restMs = Math.min(rest, longestRestMs);
   }
 }
