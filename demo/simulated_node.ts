@@ -6,8 +6,6 @@ import { pino } from 'pino';
 import { systemClock } from '../agent/src/clock.ts';
 import type { ControlError } from '../agent/src/control_error.ts';
 import type { KnownFault } from '../agent/src/faults.ts';
-import type { HealthReport } from '../agent/src/health/health.ts';
-import type { HealthStatus } from '../agent/src/health/status.ts';
 import type { Identity } from '../agent/src/identity.ts';
 import { HttpControl, type StreamEvent } from '../agent/src/link/control.ts';
 import { EndOrders } from '../agent/src/link/end_orders.ts';
@@ -23,6 +21,8 @@ import { isQuestion, type NodeRecord } from '../agent/src/policy/records.ts';
 import type {
   ConnectionQuestion,
   EndOrder,
+  HealthReport,
+  HealthStatus,
   LoginQuestion,
   Position,
   UsageBatch,

@@ -7,12 +7,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createListener, type Server as Listener } from 'node:net';
 import { join } from 'node:path';
 import { createServer, request as httpRequest } from '../../kit/src/node_http.ts';
-import type { Answer, LoginQuestion, Position } from '../../kit/src/node_interface.ts';
+import type {
+  Answer,
+  ExitHealth,
+  LoginQuestion,
+  Position,
+  VpnHealthReport,
+} from '../../kit/src/node_interface.ts';
 import { systemClock } from './clock.ts';
 import type { ConnectionLogState } from './connection_log/connection_log.ts';
 import type { KnownFault } from './faults.ts';
-import type { ExitHealth } from './health/health.ts';
-import type { VpnReport } from './health/vpn_health.ts';
 import type { LinkStatus } from './link/link.ts';
 import type { OwnQuestion } from './policy/records.ts';
 
@@ -39,7 +43,7 @@ export interface Status {
   connection_log: ConnectionLogState | null;
   exits: ExitHealth[];
   /** Null: no VPN is served, or it has not been checked yet. */
-  vpn: VpnReport | null;
+  vpn: VpnHealthReport | null;
   faults: KnownFault[];
 }
 

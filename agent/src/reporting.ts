@@ -1,23 +1,22 @@
-// Reports to the control plane: the parts of each, and how hints for people, which may be lost,
-// wait in memory and are sent.
+// Reports to the control plane: the parts that each needs; and how rows that may be lost wait in
+// memory and are sent.
 import type { Logger } from 'pino';
 import type { Clock } from './clock.ts';
 
-/** The parts that a report is made from and sent by. */
-export interface ReportParts<Source, Control> {
-  engine: Source;
+/** The parts that every report needs, next to its source. */
+export interface ReportParts<Control> {
   control: Control;
   clock: Clock;
   log: Logger;
 }
 
-/** Rows that wait: taken for a report, and added again when it failed. */
+/** Rows that wait. They are taken for a report, and added again if it fails. */
 interface Waiting<Row> {
   take(maxRows: number): Row[];
   add(rows: readonly Row[]): void;
 }
 
-/** Whether a report will never be accepted; older control planes respond with 404. */
+/** Whether a report will never be accepted. Older control planes respond with 404. */
 export const isRefusedForGood = (error: unknown) =>
   [400, 404, 413].includes((error as { status?: number }).status ?? 0);
 

@@ -8,17 +8,13 @@ import type { Duplex } from 'node:stream';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ExitHealth, HealthReport } from '../../kit/src/node_interface.ts';
 import { newCertificate } from '../../server/test/certificate.ts';
 import { type Clock, systemClock } from '../src/clock.ts';
 import { ControlError } from '../src/control_error.ts';
 import type { VpnOffer } from '../src/engine.ts';
 import { destinationOf } from '../src/health/echo.ts';
-import {
-  type ExitHealth,
-  HealthChecks,
-  type HealthOptions,
-  type HealthReport,
-} from '../src/health/health.ts';
+import { HealthChecks, type HealthOptions } from '../src/health/health.ts';
 import { evaluate, type Outcome } from '../src/health/status.ts';
 import { probeUser } from '../src/policy/decide.ts';
 import type { Listener } from '../src/policy/policy.ts';

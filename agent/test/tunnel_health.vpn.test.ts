@@ -4,12 +4,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { VpnHealthReport } from '../../kit/src/node_interface.ts';
 import { newCertificate } from '../../server/test/certificate.ts';
 import { deepTest } from '../../test/deep_test.ts';
 import { systemClock } from '../src/clock.ts';
 import type { Fault } from '../src/faults.ts';
 import { firewallRules } from '../src/firewall.ts';
-import type { VpnReport } from '../src/health/vpn_health.ts';
 import { findKernelLack } from '../src/vpn/machine.ts';
 import { Vici, type ViciMessage } from '../src/vpn/vici.ts';
 import { halt, now, until } from './proxy_world.ts';
@@ -22,7 +22,7 @@ const path = (name: string) => join(world.dir, name);
 beforeAll(() => world.start(1));
 afterAll(() => world.stop());
 
-type Health = Partial<VpnReport> & { faults: Fault[] };
+type Health = Partial<VpnHealthReport> & { faults: Fault[] };
 const check = () => world.node.ask<Health>({ do: 'health' });
 /** As `vpn-ikev2 203.0.113.1 ok`, each service at each exit. */
 const statuses = ({ services = [] }: Health) =>

@@ -181,6 +181,33 @@ export interface Position {
 
 // ---- From a node ------------------------------------------------------------------------------
 
+export type HealthStatus = 'ok' | 'warn' | 'crit' | 'unknown';
+
+/** The outcome of the last checks of an exit IP. */
+export interface ExitHealth {
+  ip: string;
+  status: HealthStatus;
+  /** Epoch seconds of the last check. */
+  checked_at: number;
+}
+
+/** The same of a VPN service at an exit IP. */
+export interface VpnServiceHealth extends ExitHealth {
+  service: string;
+}
+
+export interface VpnHealthReport {
+  services: VpnServiceHealth[];
+  /** When the certificate expires, in epoch seconds; null: there is none. */
+  certificate_expiry: number | null;
+}
+
+export interface HealthReport {
+  exit_ips: ExitHealth[];
+  /** Missing: the node serves no VPN. */
+  vpn?: VpnHealthReport;
+}
+
 /** A request through an exit: the address that the other end saw, and the time; or a fault. */
 export interface ExitCheck {
   address?: string;

@@ -10,7 +10,6 @@ import { systemClock } from '../../agent/src/clock.ts';
 import type { FoundUse } from '../../agent/src/connection_log/find_uses.ts';
 import type { OpenConnection } from '../../agent/src/engine.ts';
 import type { Fault } from '../../agent/src/faults.ts';
-import type { VpnReport } from '../../agent/src/health/vpn_health.ts';
 import type { NodeRecord } from '../../agent/src/policy/records.ts';
 import { readIfThere } from '../../agent/src/vpn/daemon.ts';
 import { Vici } from '../../agent/src/vpn/vici.ts';
@@ -41,7 +40,7 @@ import {
   type Words,
 } from '../../agent/test/vpn_scene.ts';
 import { VpnWorld } from '../../agent/test/vpn_world.ts';
-import type { UsageRow } from '../../kit/src/node_interface.ts';
+import type { UsageRow, VpnHealthReport } from '../../kit/src/node_interface.ts';
 import { builtIn } from '../vpn_words.ts';
 
 // The node that it starts has most of these modules, too.
@@ -194,7 +193,7 @@ await attempt('the node has no fault', async () => {
 });
 
 await attempt('each service is well at each exit', async () => {
-  const health = () => world.node.ask<Partial<VpnReport>>({ do: 'health' });
+  const health = () => world.node.ask<Partial<VpnHealthReport>>({ do: 'health' });
   await until('six of them', async () => {
     const { services = [] } = await health();
     return services.filter(({ status }) => status === 'ok').length === 3 * exits.length;

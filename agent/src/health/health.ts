@@ -1,47 +1,36 @@
-// Checks each exit IP the way a customer would use it, and reports the results and those of the
-// VPN's checks.
-import type { Logger } from 'pino';
+// Checks each exit IP the way a client uses it, and reports the results and those of the VPN's
+// checks.
 import { canonicalAddress } from '../../../kit/src/address.ts';
-import type { ExitCheck } from '../../../kit/src/node_interface.ts';
-import type { Clock } from '../clock.ts';
+import type {
+  ExitCheck,
+  ExitHealth,
+  HealthReport,
+  HealthStatus,
+  VpnHealthReport,
+} from '../../../kit/src/node_interface.ts';
 import type { ControlError } from '../control_error.ts';
 import type { Fault } from '../faults.ts';
 import { probeUser } from '../policy/decide.ts';
 import type { Listener } from '../policy/policy.ts';
+import type { ReportParts } from '../reporting.ts';
 import { askEcho, type ProxyPort } from './echo.ts';
 import { isOutOfPorts } from './exit_addresses.ts';
-import { evaluate, type HealthStatus, maxRemembered, type Outcome } from './status.ts';
-import { VpnHealth, type VpnHealthOptions, type VpnReport } from './vpn_health.ts';
+import { evaluate, maxOutcomes, type Outcome } from './status.ts';
+import { VpnHealth, type VpnHealthOptions } from './vpn_health.ts';
 
-export interface ExitHealth {
-  ip: string;
-  status: HealthStatus;
-  /** Epoch seconds. */
-  checked_at: number;
-}
-
-export interface HealthReport {
-  exit_ips: ExitHealth[];
-  /** Undefined: no VPN is served. */
-  vpn?: VpnReport;
-}
-
-/** The part of the control plane that is needed. A rejection is a ControlError. */
+/** The part of the control plane that is needed. Rejects with a ControlError. */
 export interface HealthReports {
   reportHealth(report: HealthReport): Promise<unknown>;
 }
 
-export interface HealthOptions {
-  /** Where the engine listens, by port of the policy. */
+export interface HealthOptions extends ReportParts<HealthReports> {
+  /** Returns where the engine listens, by port of the policy. */
   listeners: () => ReadonlyMap<number, Listener>;
-  /** The VPN that should be served; undefined: none. */
+  /** Returns the VPN that should be served; undefined: none. */
   vpn: VpnHealthOptions['offer'];
-  control: HealthReports;
-  clock: Clock;
-  log: Logger;
   /** The URL that responds with the address of its client. */
   echo_url: string;
-  /** The password of the node's own user, who is not billed. */
+  /** The password of the user of the node's own checks, who is not billed. */
   probe_password: string;
   /** Undefined: the engine listens on all addresses of the machine. */
   listen_host: string | undefined;
@@ -75,13 +64,13 @@ export class HealthChecks {
   readonly #options: HealthOptions;
   readonly #exits = new Map<string, Exit>();
   readonly #vpn: VpnHealth;
-  /** The checks on request that are under way. */
+  /** The number of checks on request that are under way. */
   #requests = 0;
   /** Steady seconds. */
-  #reportedAt = Number.NEGATIVE_INFINITY;
+  #lastReportedAt = Number.NEGATIVE_INFINITY;
   #isNews = false;
-  /** Why nothing can be checked at all; undefined if checks work. */
-  #blind: string | undefined;
+  /** Why the echo cannot be reached, so that no exit is checked; undefined: it can. */
+  #echoFault: string | undefined;
 
   constructor(options: HealthOptions) {
     this.#options = options;
@@ -90,7 +79,7 @@ export class HealthChecks {
   }
 
   /** The health of the VPN; undefined: none is served, or it has not been checked yet. */
-  vpn(): VpnReport | undefined {
+  vpn(): VpnHealthReport | undefined {
     return this.#vpn.report();
   }
 
@@ -106,8 +95,8 @@ export class HealthChecks {
       return { kind: 'exit', subject: ip, message: `The exit ${ip} fails: ${reason}.` };
     });
     const faults = [...exits, ...this.#vpn.faults()];
-    if (this.#blind === undefined) return faults;
-    const message = `Exits are not checked, as the echo ${this.#options.echo_url} cannot be reached: ${this.#blind}.`;
+    if (this.#echoFault === undefined) return faults;
+    const message = `Exits are not checked, because the echo ${this.#options.echo_url} cannot be reached: ${this.#echoFault}.`;
     return [...faults, { kind: 'exit', message }];
   }
 
@@ -119,7 +108,7 @@ export class HealthChecks {
       await this.checkAll(signal);
       if (signal.aborted) return;
       await this.#report();
-      // Until the engine listens there is nothing to check, so it looks again soon.
+      // With nothing to check, the engine may not listen yet, so the next look comes soon.
       const roundSeconds = this.#isEmpty ? 0 : health_seconds;
       await clock.sleep(Math.max(roundSeconds - (clock.steady() - start), 1), signal);
     }
@@ -129,13 +118,16 @@ export class HealthChecks {
     return this.#exits.size === 0 && !this.vpn();
   }
 
-  /** One round: every exit once, over half the interval, with the VPN in parallel. */
+  /**
+   * One round: checks every exit once, with the starts spread over half of `health_seconds`, and
+   * the VPN in parallel.
+   */
   async checkAll(signal: AbortSignal): Promise<void> {
     const [isNews] = await Promise.all([this.#vpn.check(signal), this.#checkExits(signal)]);
     this.#isNews ||= isNews;
   }
 
-  /** Checks an exit on request; this does not affect its health, which the rounds measure. */
+  /** Checks an exit on request. The result does not change its health, which comes from rounds. */
   async checkNow(ip: string): Promise<ExitCheck> {
     const proxy = this.#proxies().get(ip);
     if (!proxy) return { fault: 'no proxy is served at this exit' };
@@ -173,14 +165,14 @@ export class HealthChecks {
       begun += 1;
     }
     await Promise.all(running);
-    if (proxies.size === 0) this.#blind = undefined;
+    if (proxies.size === 0) this.#echoFault = undefined;
     if (signal.aborted || outcomes.size === 0) return;
 
-    // If no check gets a response, the echo is down, which says nothing about the exits.
+    // If no check gets a response, the echo may be down, which says nothing about the exits.
     const isAnswered = [...outcomes.values()].some(({ outcome }) => outcome !== 'failed');
     const isBlind = !isAnswered && !(await this.#reachesEcho(signal));
     if (signal.aborted) return;
-    if (!isBlind) this.#blind = undefined;
+    if (!isBlind) this.#echoFault = undefined;
     for (const [ip, checked] of outcomes) this.#note(ip, isBlind ? undefined : checked);
   }
 
@@ -214,7 +206,7 @@ export class HealthChecks {
       return { outcome: 'wrong', reason: `it shows the address ${address}` };
     } catch (error) {
       if (!signal.aborted) log.warn({ exit_ip: ip, err: error }, 'the check of an exit failed');
-      const busy = (await isOutOfPorts(ip)) ? ', and all its ports are taken (exit_busy)' : '';
+      const busy = (await isOutOfPorts(ip)) ? ', and all its ports are in use (exit_busy)' : '';
       return { outcome: 'failed', reason: `${reasonOf(error)}${busy}` };
     }
   }
@@ -225,7 +217,7 @@ export class HealthChecks {
       return true;
     } catch (error) {
       if (!signal.aborted) {
-        this.#blind = reasonOf(error);
+        this.#echoFault = reasonOf(error);
         this.#options.log.warn({ err: error }, 'the echo cannot be reached: exits are not checked');
       }
       return false;
@@ -247,47 +239,51 @@ export class HealthChecks {
     try {
       return await askEcho(this.#options.echo_url, proxy, limit.signal);
     } catch (error) {
-      // Clearer than "The operation was aborted".
+      // Its message is clearer than "The operation was aborted".
       throw limit.signal.aborted ? limit.signal.reason : error;
     } finally {
       over.abort();
     }
   }
 
+  /** Adds an outcome to those of an exit, and logs a change of its status. */
   #note(ip: string, { outcome, reason }: Partial<Checked> = {}): void {
     const unknown = { outcomes: [], reason: '', status: 'unknown', checked_at: 0 } as const;
     const exit: Exit = this.#exits.get(ip) ?? { ...unknown, outcomes: [] };
-    const outcomes = outcome ? [...exit.outcomes, outcome].slice(-maxRemembered) : exit.outcomes;
+    const outcomes = outcome ? [...exit.outcomes, outcome].slice(-maxOutcomes) : exit.outcomes;
     const status = outcome ? evaluate(outcomes) : 'unknown';
     if (status !== exit.status || exit.checked_at === 0) {
       this.#isNews = true;
       this.#options.log.info({ exit_ip: ip, before: exit.status, status }, 'health of an exit');
     }
-    const checked_at = this.#options.clock.now();
-    this.#exits.set(ip, { outcomes, reason: reason ?? exit.reason, status, checked_at });
+    const now = this.#options.clock.now();
+    this.#exits.set(ip, { outcomes, reason: reason ?? exit.reason, status, checked_at: now });
   }
 
-  /** Reports changes at once, and everything often enough that it does not count as stale. */
+  /** Reports changes at once, and everything at intervals, before it counts as stale. */
   async #report(): Promise<void> {
     const { clock, health_seconds, log } = this.#options;
-    const isDue = clock.steady() + health_seconds > this.#reportedAt + reportSeconds;
-    // There is also news without content: the VPN is no longer served.
+    const isDue = clock.steady() + health_seconds > this.#lastReportedAt + reportSeconds;
+    // News is reported even if nothing is checked any more: the VPN may have been switched off.
     if (!(this.#isNews || (isDue && !this.#isEmpty))) return;
     try {
       await this.#send(this.exits(), this.vpn());
       this.#isNews = false;
-      this.#reportedAt = clock.steady();
+      this.#lastReportedAt = clock.steady();
     } catch (error) {
-      log.warn({ err: error }, 'health cannot be reported; it is tried again after the next check');
+      log.warn(
+        { err: error },
+        'health cannot be reported; it will be reported after the next check',
+      );
     }
   }
 
-  async #send(exit_ips: ExitHealth[], vpn: VpnReport | undefined): Promise<void> {
+  async #send(exit_ips: ExitHealth[], vpn: VpnHealthReport | undefined): Promise<void> {
     const { control } = this.#options;
     try {
       await control.reportHealth({ exit_ips, ...(vpn && { vpn }) });
     } catch (error) {
-      // Older control planes reject an unknown member, and a body over 64 KiB.
+      // Older control planes reject the VPN's health, and a body over 64 KiB.
       const { field, status } = error as ControlError;
       if (!vpn || (field !== 'vpn' && status !== 413)) throw error;
       await control.reportHealth({ exit_ips });
@@ -295,8 +291,8 @@ export class HealthChecks {
   }
 }
 
-/** A short reason, without a stack trace. */
+/** A short reason, without a stack trace and a full stop. */
 function reasonOf(error: unknown): string {
   const { message, code } = error as NodeJS.ErrnoException;
-  return (message || code || 'it failed').replace(/\.$/, '');
+  return (message || code || 'the check ended with an unknown error').replace(/\.$/, '');
 }

@@ -1,6 +1,5 @@
 // The status of an exit, from the outcomes of its last checks.
-
-export type HealthStatus = 'ok' | 'warn' | 'crit' | 'unknown';
+import type { HealthStatus } from '../../../kit/src/node_interface.ts';
 
 /**
  * The outcome of one check: the right address, in time or slow; another address; or no response.
@@ -8,17 +7,17 @@ export type HealthStatus = 'ok' | 'warn' | 'crit' | 'unknown';
 export type Outcome = 'right' | 'slow' | 'wrong' | 'failed';
 
 /** The number of outcomes that decide an exit's status. */
-export const maxRemembered = 5;
+export const maxOutcomes = 5;
 /** This many failures in a row are no coincidence. */
-const isBroken = 3;
+const minFailures = 3;
 
 /** The status that follows from the last outcomes, newest last. */
 export function evaluate(outcomes: readonly Outcome[]): HealthStatus {
-  const last = outcomes.slice(-maxRemembered);
+  const last = outcomes.slice(-maxOutcomes);
   const isGood = (outcome: Outcome) => outcome === 'right' || outcome === 'slow';
   const bad = last.slice(last.findLastIndex(isGood) + 1);
   if (last.length === 0) return 'unknown';
   // After a wrong address, a failure is no improvement.
-  if (bad.includes('wrong') || bad.length >= isBroken) return 'crit';
+  if (bad.includes('wrong') || bad.length >= minFailures) return 'crit';
   return last.at(-1) === 'right' && last.every(isGood) ? 'ok' : 'warn';
 }

@@ -1,29 +1,19 @@
 // Checks each VPN service at each exit with a client's first message, and the certificate of the
 // node.
 import type { Logger } from 'pino';
+import type {
+  HealthStatus,
+  VpnHealthReport,
+  VpnServiceHealth,
+} from '../../../kit/src/node_interface.ts';
 import type { VpnService } from '../../../kit/src/vpn_password.ts';
 import type { Clock } from '../clock.ts';
 import type { OfferedVpn, VpnOffer } from '../engine.ts';
 import type { Fault } from '../faults.ts';
 import { askIke } from './ike.ts';
-import type { HealthStatus } from './status.ts';
-
-export interface VpnServiceHealth {
-  service: VpnService;
-  ip: string;
-  status: HealthStatus;
-  /** Epoch seconds. */
-  checked_at: number;
-}
-
-export interface VpnReport {
-  services: VpnServiceHealth[];
-  /** When the certificate expires, in epoch seconds; null: there is none. */
-  certificate_expiry: number | null;
-}
 
 export interface VpnHealthOptions {
-  /** The VPN that should be served; undefined: none. */
+  /** Returns the VPN that should be served; undefined: none. */
   offer: () => VpnOffer | undefined;
   clock: Clock;
   log: Logger;
@@ -48,14 +38,14 @@ export class VpnHealth {
     this.#options = options;
   }
 
-  /** Undefined: no VPN should be served, or nothing has been checked yet. */
-  report(): VpnReport | undefined {
+  /** Undefined: no VPN is served, or nothing has been checked yet. */
+  report(): VpnHealthReport | undefined {
     if (!this.#isServed) return undefined;
     const services = Array.from(this.#services.values(), ({ reason: _, ...health }) => health);
     return { services, certificate_expiry: this.#certificateExpiry };
   }
 
-  /** The services that do not respond. The code that reads the certificate reports its faults. */
+  /** Services that do not respond. Faults of the certificate are reported where it is read. */
   faults(): Fault[] {
     return Array.from(this.#services).flatMap(([subject, { service, ip, reason }]) => {
       if (reason === undefined) return [];
@@ -75,7 +65,7 @@ export class VpnHealth {
     };
     await Promise.all(Array.from({ length: maxAtOnce }, work));
     if (signal.aborted) return false;
-    // Uses the current offer: meanwhile a certificate may have been read, or services may be gone.
+    // The offer is read again: the certificate or the services may have changed during the checks.
     return this.#note(this.#options.offer(), reasons);
   }
 
@@ -118,7 +108,7 @@ export class VpnHealth {
     return isNews || before.size !== this.#services.size;
   }
 
-  /** The status of a service that responds: IKEv1 clients ask for no certificate. */
+  /** The status of a service that responds. Only IKEv2 clients verify the certificate. */
   #byCertificate(service: VpnService, offer: VpnOffer | undefined): HealthStatus {
     if (service !== 'vpn-ikev2') return 'ok';
     const { expiry = 0, isSoon = true } = offer?.certificate ?? {};

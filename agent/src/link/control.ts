@@ -3,6 +3,7 @@
 import type { Agent as HttpAgent, IncomingMessage } from 'node:http';
 import type {
   Answer,
+  HealthReport,
   HoldingsReport,
   LargestGroups,
   Position,
@@ -12,7 +13,6 @@ import type {
 import { ControlError } from '../control_error.ts';
 import type { KnownFault } from '../faults.ts';
 import type { ControlTime } from '../health/control_time.ts';
-import type { HealthReport } from '../health/health.ts';
 import type { LastUsed } from '../policy/last_used.ts';
 import type { NodeRecord } from '../policy/records.ts';
 import type { LastUsedReports } from '../usage/last_used_reporter.ts';

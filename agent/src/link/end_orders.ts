@@ -1,37 +1,39 @@
-// Orders to end connections: each is taken at most once by this node, within the moments for which
-// the control plane gives it out, and ends the connections that are open then.
+// Orders to end connections. This node takes each order at most once, while the control plane
+// offers it, and ends the connections that are open then.
 import type { EndOrder } from '../../../kit/src/node_interface.ts';
 import type { ControlError } from '../control_error.ts';
 import type { Engine } from '../engine.ts';
 import type { ReportParts } from '../reporting.ts';
 
-/** The part of the control plane that is needed. A rejection is a ControlError. */
+/** The part of the control plane that is needed. Rejects with a ControlError. */
 export interface OrderReports {
   /** Takes an order. Errors: 404 if it is over, or this node has taken it before. */
   takeOrder(order: number): Promise<void>;
   reportEnded(order: number, ended: number): Promise<void>;
 }
 
-type Parts = ReportParts<Pick<Engine, 'end'>, OrderReports>;
+interface Parts extends ReportParts<OrderReports> {
+  engine: Pick<Engine, 'end'>;
+}
 
 /**
- * An order is not carried out later than this after this node began to take it: a machine that
- * slept meanwhile would end connections by surprise.
+ * An order must be carried out within this time after the node began to take it. Otherwise a
+ * machine that slept meanwhile would end connections by surprise.
  */
 const maxTakingSeconds = 15;
-/** Beyond them, the account with the longest queue gives way. */
+/** If more orders wait, the account with the longest queue loses its newest one. */
 const maxWaiting = 256;
 
 interface Waiting {
   id: number;
   order: EndOrder;
-  /** Called once it is carried out, or has given way. */
+  /** Called once it is carried out or dropped. */
   onOver: () => void;
 }
 
 export class EndOrders {
   readonly #parts: Parts;
-  /** By the account whose connections end; undefined: those of all. The next turn comes first. */
+  /** By the account whose connections end; undefined: all accounts. The next turn comes first. */
   readonly #queues = new Map<number | undefined, Waiting[]>();
   #count = 0;
   #isRunning = false;
@@ -77,7 +79,7 @@ export class EndOrders {
     this.#isRunning = false;
   }
 
-  /** One order of each account in turn: the orders of one do not hold up those of others. */
+  /** One order of each account in turn, so that no account delays the orders of others. */
   *#turns(): Generator<Waiting> {
     for (let turn = first(this.#queues); turn; turn = first(this.#queues)) {
       const [account, queue] = turn;
@@ -92,7 +94,7 @@ export class EndOrders {
     const { engine, control, clock, log } = this.#parts;
     const start = clock.steady();
     try {
-      // An agent that ended its connections and died may get the order again: it is refused here.
+      // If an earlier agent carried this order out and died, the control plane refuses it here.
       await control.takeOrder(id);
     } catch (error) {
       if ((error as Partial<ControlError>).status === 404) return;

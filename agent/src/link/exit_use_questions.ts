@@ -1,45 +1,41 @@
-// Questions of operators about uses of exits, and erasures: the connection log answers the ones and
-// carries out the others.
-import type { Logger } from 'pino';
+// Operators' questions about uses of exits, and erasures. The connection log answers the questions
+// and carries out the erasures.
 import type { UseQuestion } from '../../../kit/src/node_interface.ts';
-import type { Clock } from '../clock.ts';
 import type { ConnectionLog } from '../connection_log/connection_log.ts';
 import type { FoundUses } from '../connection_log/find_uses.ts';
 import type { ControlError } from '../control_error.ts';
 import { personOf } from '../exit_use.ts';
 import { type Fault, faultsOf } from '../faults.ts';
 import type { NodeRecord } from '../policy/records.ts';
+import type { ReportParts } from '../reporting.ts';
 
 /** The answer to a question: what the log has, and which log it is. */
 export type ExitUseAnswer = ConnectionLog['state'] & FoundUses;
 
-/** The part of the control plane that is needed. A rejection is a ControlError. */
+/** The part of the control plane that is needed. Rejects with a ControlError. */
 export interface ExitUseReports {
   answerExitUses(question: number, answer: ExitUseAnswer): Promise<void>;
   /** All users who were erased. */
   erasedUsers(): Promise<Array<{ account: number; user: number }>>;
 }
 
-export interface ExitUseQuestionsOptions {
+interface Parts extends ReportParts<ExitUseReports> {
   connectionLog: Pick<ConnectionLog, 'state' | 'find' | 'erase' | 'hasFiles'>;
-  control: ExitUseReports;
-  clock: Clock;
-  log: Logger;
 }
 
-/** The control plane asks fewer at once. */
+/** More than the control plane asks at once. */
 const maxWaiting = 16;
 const retrySeconds = 30;
 const everySeconds = 3600;
 
 export class ExitUseQuestions {
-  readonly #options: ExitUseQuestionsOptions;
+  readonly #parts: Parts;
   #waiting = 0;
   #wake = new AbortController();
   #fault: string | undefined;
 
-  constructor(options: ExitUseQuestionsOptions) {
-    this.#options = options;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   /** Answers a question, or has erasures carried out; other records are ignored. */
@@ -54,7 +50,7 @@ export class ExitUseQuestions {
 
   /** Carries out erasures until the signal is aborted: at the start, on a record, every hour. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.#options;
+    const { clock, log } = this.#parts;
     while (!signal.aborted) {
       this.#wake = new AbortController();
       let pauseSeconds = everySeconds;
@@ -65,7 +61,7 @@ export class ExitUseQuestions {
         pauseSeconds = retrySeconds;
         const sentence = `Users who were erased are not yet removed from the connection log: ${(error as Error).message}.`;
         if (!signal.aborted) this.#fault = sentence;
-        log.warn({ err: error }, 'erasures are not carried out yet');
+        log.warn({ err: error }, 'erased users are not yet removed from the connection log');
       }
       await clock.sleep(pauseSeconds, AbortSignal.any([signal, this.#wake.signal]));
     }
@@ -76,13 +72,13 @@ export class ExitUseQuestions {
   }
 
   async #erase(): Promise<void> {
-    const { connectionLog, control } = this.#options;
+    const { connectionLog, control } = this.#parts;
     if (!connectionLog.hasFiles) return;
     await connectionLog.erase((await control.erasedUsers()).map(personOf));
   }
 
   async #answer(id: number, question: UseQuestion): Promise<void> {
-    const { connectionLog, control, log } = this.#options;
+    const { connectionLog, control, log } = this.#parts;
     try {
       const uses = await connectionLog.find(question);
       await control.answerExitUses(id, { ...connectionLog.state, ...uses });

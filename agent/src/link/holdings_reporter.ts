@@ -6,33 +6,35 @@ import type { Engine } from '../engine.ts';
 import type { ReportParts } from '../reporting.ts';
 import { type Elsewhere, type Holding, keyOf, leaseSeconds } from '../user_counts.ts';
 
-/** The part of the control plane that is needed. A rejection is a ControlError. */
+/** The part of the control plane that is needed. Rejects with a ControlError. */
 export interface HoldingReports {
   /** Returns what the same users hold elsewhere. */
   reportHoldings(report: HoldingsReport): Promise<Elsewhere[]>;
 }
 
-type Parts = ReportParts<Pick<Engine, 'held' | 'share'>, HoldingReports>;
+interface Parts extends ReportParts<HoldingReports> {
+  engine: Pick<Engine, 'held' | 'share'>;
+}
 
 const everySeconds = 1;
-/** Users who also hold something elsewhere, or did something new, are asked about again then. */
+/** Users who also hold something elsewhere, or have news, are asked about again after this long. */
 const sharedSeconds = 2;
-/** So long counts what is held elsewhere by a user who holds nothing here any more. */
+/** How long holdings elsewhere count for a user who holds nothing here any more. */
 const rememberedSeconds = 5;
-/** Everything is reported again after this long, whatever the control plane may have lost. */
+/** Everything is reported again after this long: the control plane may have lost some of it. */
 const wholeSeconds = 60;
-/** After failures; the last one if the control plane does not know of holdings. */
+/** The delay after failures; `unknown`: the control plane does not support holdings. */
 const retrySeconds = { longest: 8, unknown: 60 };
-/** The control plane accepts no more in one report; the rest goes with the next one. */
+/** The most that the control plane accepts in one report; the rest goes with the next one. */
 const maxOfReport = { users: 2000, networks: 6000 };
 
 export class HoldingsReporter {
   readonly #parts: Parts;
   #reported = new Map<string, Reported>();
-  /** A report of everything that is due: `after` this user it goes on, if that has begun. */
+  /** A report of everything, while one is due; `after`: it continues after this user. */
   #whole: Pick<HoldingsReport, 'after'> | undefined = {};
   readonly #elsewhere = new Map<string, Heard>();
-  /** In steady seconds. */
+  /** Steady seconds, like the next two. */
   #lastWholeAt = Number.NEGATIVE_INFINITY;
   #lastAnswerAt = Number.NEGATIVE_INFINITY;
   #retryAt = Number.NEGATIVE_INFINITY;
@@ -49,11 +51,11 @@ export class HoldingsReporter {
         await this.#parts.clock.sleep(everySeconds, signal);
       }
     };
-    // A lease ends, and parts of this node hear of each other, while a report waits for its answer.
+    // Sharing does not wait for reports: leases end, and parts of this node have news meanwhile.
     await Promise.all([keep(() => this.look()), keep(() => this.#share())]);
   }
 
-  /** Reports what has changed, if anything, and passes on what is known of other nodes. */
+  /** Reports changes, and passes on what other nodes hold. */
   async look(): Promise<void> {
     const { engine, clock } = this.#parts;
     const held = new Map(engine.held().map((holding) => [keyOf(holding), holding]));
@@ -66,8 +68,8 @@ export class HoldingsReporter {
   }
 
   /**
-   * Reports everything at the next look: the control plane is there again, and may have lost what
-   * it had of this node.
+   * Reports everything at the next look: the control plane is reachable again, and may have lost
+   * the holdings of this node.
    */
   retry(): void {
     this.#beginAgain();
@@ -75,7 +77,7 @@ export class HoldingsReporter {
     this.#retryAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** To the control plane all users here may be new, and those of other nodes, too. */
+  /** The control plane may not know any user of this node, or of other nodes. */
   #beginAgain(): void {
     this.#whole = {};
     this.#reported = new Map();
@@ -90,7 +92,7 @@ export class HoldingsReporter {
   async #report(held: Map<string, Holding>, now: number): Promise<void> {
     const isOld = now - this.#lastWholeAt >= wholeSeconds && this.#reported.size > 0;
     if (isOld) this.#whole ??= {};
-    // While everything is reported part by part, news do not wait for the last one.
+    // Everything is reported in parts, and news does not wait for the last part.
     if (!this.#whole || this.#whole.after) await this.#reportNews(held, now);
     if (this.#whole) await this.#reportPart(held, this.#whole, now);
   }
@@ -110,13 +112,13 @@ export class HoldingsReporter {
     const gone = Array.from(reported).flatMap(([key, { account, user }]): Due[] =>
       held.has(key) ? [] : [[key, { account, user, connections: 0, networks: [] }]],
     );
-    // Those that wait the longest come first: not all may fit.
+    // Not all may fit, so those that have waited longest come first.
     const askedAt = ([key]: Due) => reported.get(key)?.asked_at ?? 0;
     const all = [...due, ...gone].sort((a, b) => askedAt(a) - askedAt(b));
     if (all.length > 0) await this.#send({ whole: false }, firstOf(all), now);
   }
 
-  /** As much of everything as fits, and at the next look what comes after that. */
+  /** Reports as many users as fit; the next look continues after them. */
   async #reportPart(
     held: Map<string, Holding>,
     part: Pick<HoldingsReport, 'after'>,
@@ -157,10 +159,10 @@ export class HoldingsReporter {
         this.#elsewhere.set(keyOf(entry), { ...entry, heard_at: clock.steady() });
       }
     } catch (error) {
-      // It may have arrived, and another one may not.
+      // The report may have arrived all the same, and an earlier one may be lost.
       this.#beginAgain();
       this.#failures += 1;
-      // An older control plane does not know of it.
+      // An older control plane does not support holdings.
       const isUnknown = (error as Partial<ControlError>).status === 404;
       const { longest, unknown } = retrySeconds;
       const delay = isUnknown ? unknown : Math.min(longest, 2 ** this.#failures);
@@ -174,7 +176,7 @@ type Due = [key: string, Holding];
 
 /** The last report of a user. */
 interface Reported extends Holding {
-  /** It was news: another node may have reported the same moment, and is asked about once more. */
+  /** It was news. Another node may have reported at the same moment, so it is asked about again. */
   isChanged: boolean;
   /** Steady seconds. */
   asked_at: number;

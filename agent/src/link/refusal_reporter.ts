@@ -1,20 +1,23 @@
-// Reports which connections were refused lately, every ten seconds while there are any: for people
-// who ask why, from memory alone.
+// Reports refused connections every ten seconds, for people who want to know the reason. They are
+// held in memory only.
 import { randomUUID } from 'node:crypto';
 import type { RefusalReport } from '../../../kit/src/node_interface.ts';
 import { every } from '../clock.ts';
-import { type Refusal, Refusals } from '../policy/refusals.ts';
+import type { Engine } from '../engine.ts';
+import { Refusals } from '../policy/refusals.ts';
 import { isRefusedForGood, type ReportParts } from '../reporting.ts';
 
-/** The part of the control plane that is needed. A rejection is a ControlError. */
+/** The part of the control plane that is needed. Rejects with a ControlError. */
 export interface RefusalReports {
   reportRefusals(report: RefusalReport): Promise<void>;
 }
 
-type Parts = ReportParts<{ takeRefusals(): Refusal[] }, RefusalReports>;
+interface Parts extends ReportParts<RefusalReports> {
+  engine: Pick<Engine, 'takeRefusals'>;
+}
 
 const reportSeconds = 10;
-/** The control plane accepts no more at once. */
+/** The most that the control plane accepts at once. */
 const maxRowsOfReport = 500;
 
 export class RefusalReporter {
@@ -22,7 +25,7 @@ export class RefusalReporter {
   readonly #waiting = new Refusals();
   readonly #boot = randomUUID();
   #seq = 0;
-  /** The report that no response came to: it is repeated as it was, so that it counts once. */
+  /** A report without a response. It is repeated unchanged, so that it counts once. */
   #unanswered: RefusalReport | undefined;
 
   constructor(parts: Parts) {

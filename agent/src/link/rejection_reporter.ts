@@ -9,14 +9,16 @@ import type { ReportParts } from '../reporting.ts';
 /** Denied connections by reason; reasons without any are left out. */
 export type Rejections = Partial<Record<Reason, number>>;
 
-/** The part of the control plane that is needed. A rejection is a ControlError. */
+/** The part of the control plane that is needed. Rejects with a ControlError. */
 export interface RejectionReports {
   /** `boot` identifies the run of the agent that the counts belong to. */
   reportRejections(boot: string, reasons: Rejections): Promise<void>;
 }
 
-/** Its decisions since the agent started. */
-type Parts = ReportParts<{ counts(): { decisions: DecisionCounts } }, RejectionReports>;
+interface Parts extends ReportParts<RejectionReports> {
+  /** Counts decisions since the agent started. */
+  engine: { counts(): { decisions: DecisionCounts } };
+}
 
 const reportSeconds = 60;
 

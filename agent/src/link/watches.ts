@@ -7,13 +7,15 @@ import type { Engine } from '../engine.ts';
 import type { NodeRecord } from '../policy/records.ts';
 import type { ReportParts } from '../reporting.ts';
 
-/** The part of the control plane that is needed. A rejection is a ControlError. */
+/** The part of the control plane that is needed. Rejects with a ControlError. */
 export interface ConnectionReports {
   /** Answers a watch. */
   reportConnections(watch: number, largest: LargestGroups): Promise<void>;
 }
 
-type Parts = ReportParts<Pick<Engine, 'connections'>, ConnectionReports>;
+interface Parts extends ReportParts<ConnectionReports> {
+  engine: Pick<Engine, 'connections'>;
+}
 
 interface Watch {
   filter: ConnectionFilter;
@@ -29,7 +31,7 @@ const everySeconds = 3;
  */
 const pauseSeconds = 0.25;
 const longestLeaseSeconds = 60;
-/** The control plane asks for fewer at once. */
+/** More than the control plane asks for at once. */
 const maxWatches = 256;
 
 export class Watches {
@@ -68,7 +70,7 @@ export class Watches {
       const due = Math.min(...Array.from(this.#watches.values(), (watch) => watch.due));
       const wait = Math.max(0, due - clock.steady());
       await clock.sleep(wait, AbortSignal.any([signal, this.#wake.signal]));
-      // The first look of somebody waits for this answer.
+      // A person who has just begun to look waits for this answer.
       if (await this.#answerDue()) await clock.sleep(pauseSeconds, signal);
     }
   }
@@ -93,7 +95,7 @@ export class Watches {
     try {
       await control.reportConnections(id, largest);
     } catch (error) {
-      // The control plane does not wait for it any more.
+      // The watch has ended.
       if ((error as Partial<ControlError>).status === 404) this.#watches.delete(id);
       else log.debug({ err: error, watch: id }, 'open connections cannot be reported');
     }

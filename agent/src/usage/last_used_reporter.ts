@@ -1,18 +1,21 @@
 // Reports each minute which authlist entries let connections in. It is a hint for people, not for
 // bills, and only in memory.
 import { every } from '../clock.ts';
+import type { Engine } from '../engine.ts';
 import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
 import { type ReportParts, sendWaiting } from '../reporting.ts';
 
-/** The part of the control plane that is needed. A rejection is a ControlError. */
+/** The part of the control plane that is needed. Rejects with a ControlError. */
 export interface LastUsedReports {
   reportLastUsed(list: LastUsed[]): Promise<void>;
 }
 
-type Parts = ReportParts<{ takeLastUsed(): Promise<LastUsed[]> }, LastUsedReports>;
+interface Parts extends ReportParts<LastUsedReports> {
+  engine: Pick<Engine, 'takeLastUsed'>;
+}
 
 const reportSeconds = 60;
-/** The control plane accepts no more at once. */
+/** The most that the control plane accepts at once. */
 const maxOfReport = 5000;
 
 export class LastUsedReporter {

@@ -6,7 +6,7 @@ import type { ControlError } from '../control_error.ts';
 import type { Journal } from './journal.ts';
 import type { BytesLeft, Limits, UserBytesLeft } from './limits.ts';
 
-/** The part of the control plane that is needed. A rejection is a ControlError. */
+/** The part of the control plane that is needed. Rejects with a ControlError. */
 export interface UsageReports {
   reportUsage(batch: UsageBatch): Promise<UsageAnswer>;
 }
