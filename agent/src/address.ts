@@ -40,7 +40,7 @@ const refused6 = refusedIpv6.map((text) => ipaddr.IPv6.parseCIDR(text));
 const routed6 = ipaddr.IPv6.parseCIDR(routedIpv6);
 
 /**
- * Whether a node may open a connection to this address: it is routed on the Internet, or its
+ * Whether a node may open a connection to this address: it is routed on the Internet, or the
  * operator allows it. Loopback, private, link-local, shared, documentation, multicast, transition
  * and otherwise reserved addresses are refused, and so are the node's own.
  */
@@ -76,8 +76,8 @@ export function ownAddresses(lastAddresses?: ReadonlySet<string>): ReadonlySet<s
 }
 
 /**
- * A random loopback address from which to ask this machine's own engine. No client can foresee it,
- * so none on this machine can use up the connections that one address may have. Undefined if the
+ * A random loopback address for requests to this machine's own engine. Programs on this machine
+ * cannot guess it, so they cannot use up its limit of connections per address. Undefined if the
  * engine is reached by IPv6.
  */
 export function freshLoopback(host: string): string | undefined {

@@ -34,17 +34,17 @@ export class Certificate {
     this.#now = now;
   }
 
-  /** The last good one. */
+  /** The last good pair. */
   get current(): KeyPair | undefined {
     return this.#current;
   }
 
-  /** The fault of the files now, as a sentence. */
+  /** The current fault of the files, as a sentence. */
   get fault(): string | undefined {
     return this.#fault;
   }
 
-  /** When the one in use expires, in epoch seconds, and whether that is soon or past. */
+  /** When the certificate in use expires, in epoch seconds, and whether that is soon or past. */
   get end(): CertificateEnd | undefined {
     if (!this.#current) return undefined;
     return {
@@ -53,7 +53,7 @@ export class Certificate {
     };
   }
 
-  /** Reports when the one in use expires, if that is soon or past. */
+  /** The expiry of the certificate in use, if that is soon or past. */
   faults(): Fault[] {
     if (!this.end?.isSoon || !this.#files) return [];
     const { expiry } = this.end;
@@ -83,11 +83,11 @@ export class Certificate {
         readFile(cert_file, 'utf8'),
         readFile(key_file, 'utf8'),
       ]);
-      // One file may contain both; the key is kept apart from the certificate.
+      // One file may contain both; the key is separated from the certificate.
       const cert = text.replace(privateKey, '');
       const isNew = cert !== this.#current?.cert || key !== this.#current.key;
       if (isNew) {
-        // Between two writes the files do not match.
+        // Between two writes the files may not match.
         requirePair({ cert, key });
         const validity = this.#validityOf(cert, isServed || this.#current !== undefined);
         this.#current = { cert, key, ...validity };
@@ -96,7 +96,7 @@ export class Certificate {
       return isNew;
     } catch (error) {
       if (this.#isAwaited && (error as NodeJS.ErrnoException).code === 'ENOENT') {
-        this.#fault = 'the first one by ACME is awaited.';
+        this.#fault = 'the first one from ACME has not arrived yet.';
         return false;
       }
       this.#fault = `${cert_file} and ${key_file} cannot be used: ${(error as Error).message}.`;
@@ -104,7 +104,7 @@ export class Certificate {
     }
   }
 
-  /** Errors: it must be valid now, and is not. */
+  /** Errors: it is not valid now, and `mustBeValid`. */
   #validityOf(cert: string, mustBeValid: boolean): Validity {
     const { validFrom, validTo } = new X509Certificate(cert);
     const validity = validityOf(validFrom, validTo);

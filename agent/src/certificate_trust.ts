@@ -1,5 +1,5 @@
-// Whether clients that verify the certificate of the TLS ports and the VPN accept it: a fault that
-// leaves it in use.
+// Checks whether clients accept the certificate of the TLS ports and the VPN. If they do not, that
+// is a fault, and the certificate stays in use.
 import { Trust } from '../../kit/src/certificate.ts';
 import { Certificate } from './certificate.ts';
 import type { Clock } from './clock.ts';
@@ -21,7 +21,7 @@ const lookSeconds = 10;
 export const trustRemedy =
   'the file needs the whole chain (fullchain.pem of certbot) for that name; for an authority of your own: update-ca-certificates';
 
-/** The name by which clients dial: nodes that share a hostname have names of their own. */
+/** The name that clients dial. With ACME, nodes that share a hostname may have different names. */
 export function dialledName({ acme }: Pick<Config, 'acme'>, hostname: string | undefined) {
   return acme?.names?.[0] ?? hostname;
 }

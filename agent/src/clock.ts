@@ -32,7 +32,7 @@ export const systemClock: Clock = {
     }),
 };
 
-/** Acts again and again, so many seconds after it has acted, until the signal is aborted. */
+/** Repeats `act`, with a pause before each time, until the signal is aborted. */
 export async function every(
   clock: Pick<Clock, 'sleep'>,
   seconds: number,

@@ -35,7 +35,7 @@ export interface Config {
   acme: AcmeSettings | undefined;
   connect_ports: PortRange[];
   http_ports: PortRange[];
-  /** Private and reserved addresses that may be dialled all the same. */
+  /** Private and reserved addresses that the operator allows. */
   allowed: Network[];
   /** Name servers to ask; empty: those of the machine. */
   dns_servers: string[];
@@ -60,7 +60,7 @@ export interface Config {
   log_level: string;
   /** Device and inode of the journal's stream, as systemd passes them to its programs. */
   journal_stream: string | undefined;
-  /** A sentence for each variable that looks like a setting but is none. */
+  /** A sentence for each variable that looks like a setting but is not one. */
   unknown_settings: string[];
 }
 
@@ -74,7 +74,7 @@ export interface ConnectionLogSettings {
 }
 
 export interface VpnSettings {
-  /** off: nothing of it runs, whatever services the server has. */
+  /** off: no VPN runs, whatever services the server has. */
   mode: 'on' | 'off';
   charon: string;
   xl2tpd: string;
@@ -88,7 +88,7 @@ export interface VpnSettings {
   dns: string[];
 }
 
-/** A misspelt `AGENT` is seen, too. */
+/** Also matches a misspelt `AGENT`. */
 const ownNames = /^exitward_ag/i;
 
 /**
@@ -141,7 +141,7 @@ export function readConfig(env: Environment): Config {
   return { ...config, unknown_settings: settings.check(ownNames) };
 }
 
-/** The sentences of `unknown_settings`; none while there are faults, which come first. */
+/** The sentences of `unknown_settings`; empty if other settings are wrong, which come first. */
 export function unknownSettings(env: Environment): string[] {
   const [config] = settingsOrFaults(() => readConfig(env));
   return config?.unknown_settings ?? [];

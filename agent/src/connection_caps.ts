@@ -20,15 +20,15 @@ export type CapSettings = {
   [Cap in Exclude<keyof ConnectionCaps, 'waiting'>]?: number | undefined;
 };
 
-/** With more, Squid would reserve memory for them, and their connections would take gigabytes. */
+/** Squid reserves memory for its descriptors, and more connections would take gigabytes. */
 const maxDescriptors = 65_536;
-/** Assumed if the system does not say. */
+/** Assumed if the system does not report the limit. */
 const fewDescriptors = 1024;
 
 /**
- * How many descriptors a process of this agent may open. Node raises its soft limit to the hard one
- * when it starts, and Squid inherits that; the hard one is the operator's. For a running `squid`:
- * its own limit, which stays that of its start.
+ * How many descriptors a process of this agent may open. Node raises its soft limit to the hard
+ * limit, which the operator sets, and Squid inherits it. `squid`: a running process, whose limit is
+ * that of its start.
  */
 export function descriptorLimit(squid?: number): number {
   try {
@@ -45,8 +45,8 @@ export function descriptorLimit(squid?: number): number {
 
 /**
  * The caps of a process with this many descriptors. An admitted connection takes two, its own and
- * the destination’s. Some are reserved for ports, health checks, control link, journal and name
- * servers.
+ * that of the destination. A few are reserved for ports, health checks, the control plane, the
+ * journal and name servers.
  */
 export function connectionCaps(
   settings: CapSettings,
@@ -69,8 +69,8 @@ export function connectionCaps(
 }
 
 /**
- * How many connections of one address are accepted at all. Those above the cap get the reason why
- * they are too many; further ones are closed without a response.
+ * How many connections of one address are accepted. Those above the cap get a response with the
+ * reason; further ones are closed without a response.
  */
 export function maxAccepted({ address }: Pick<ConnectionCaps, 'address'>): number {
   return address + Math.max(16, Math.floor(address / 8));
@@ -97,7 +97,7 @@ export class CappedConnections {
   readonly #namesOf = new Map<string, readonly string[]>();
   readonly #tally = new Tally();
 
-  /** Without caps there is no limit. */
+  /** Without `caps` there is no limit. */
   constructor(caps?: ConnectionCaps) {
     this.caps = caps;
   }
@@ -120,7 +120,7 @@ export class CappedConnections {
   }
 
   /**
-   * Counts a connection, or moves it to its new owner. `refused`: it would be one too many, and
+   * Counts a connection, or assigns it to a new owner. `refused`: it would be one too many, and
    * nothing changed. `near`: at least half of a cap is used. The node's own checks always pass.
    */
   admit(connection: string, source: string, authority: Authority): 'admitted' | 'near' | 'refused' {

@@ -1,5 +1,5 @@
-// The open connections of a node as people look at them: those of one user from one address to one
-// exit by one service are a group, and the largest groups are shown.
+// The open connections of a node, grouped for people: those of one user from one address to one
+// exit by one service. The largest groups are shown.
 import { setImmediate } from 'node:timers/promises';
 import type {
   ConnectionFilter,
@@ -10,7 +10,7 @@ import type {
 import type { OpenConnection } from './engine.ts';
 
 export const maxGroups = 1000;
-/** A turn of the event loop looks at this many: others wait for it meanwhile. */
+/** A turn of the event loop looks at this many connections, since other work waits meanwhile. */
 const maxOfTurn = 2000;
 
 /** All groups of these connections, the largest first. They may open and close meanwhile. */
@@ -27,7 +27,7 @@ export async function groupConnections(open: Iterable<OpenConnection>): Promise<
     if (group) add(group, connection);
     else groups.set(key, groupOf(connection));
   }
-  // Once for all watches: sorting takes longer than finding those of one.
+  // Sorted once for all watches: that takes longer than filtering for each.
   return [...groups.values()].sort(
     (a, b) => b.connections - a.connections || b.up + b.down - a.up - a.down,
   );

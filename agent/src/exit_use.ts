@@ -25,14 +25,14 @@ export interface ExitUse {
 export interface OpenUse extends ExitUse {
   /** Identifies it until it ends. No spaces. */
   key: string;
-  /** When it ends, uses with all details are reported as ended in its place. */
+  /** When it ends, the engine reports ended uses with all details instead. */
   is_provisional?: boolean;
 }
 
 export interface EndedUse extends ExitUse {
   /** Epoch seconds. */
   until: number;
-  /** The key that it had as an open one. */
+  /** Its key while it was open. */
   key?: string;
 }
 
@@ -44,7 +44,7 @@ export type LogEntry =
   | { entry: 'closed'; key: string; until: number }
   /** The open use of this key is described by ended ones. */
   | { entry: 'replaced'; key: string }
-  /** An agent started: uses that are not listed as open again are over. */
+  /** An agent started: earlier uses that are not listed again have ended. */
   | { entry: 'started'; at: number };
 
 const letters = { open: 'o', ended: 'e', closed: 'c', replaced: 'r', started: 's' } as const;
@@ -66,7 +66,7 @@ export function encodeEntry(entry: LogEntry): string {
   }
 }
 
-/** Undefined for a line of a later version. */
+/** Undefined for a line of a newer version. */
 export function decodeEntry(text: string): LogEntry | undefined {
   const [letter, second = '', ...words] = text.split(' ');
   if (letter === letters.open) return { entry: 'open', key: second, ...useOf(words) };
@@ -100,18 +100,18 @@ function useOf(words: readonly string[]): ExitUse {
   };
 }
 
-/** The user of a use, as erasures name them. */
+/** The user of a use, as erasures name people. */
 export const personOf = ({ account, user }: Pick<ExitUse, 'account' | 'user'>) =>
   `${account} ${user}`;
 
-/** More is dropped while the disk takes none. */
+/** If more uses wait for a disk that cannot be written, they are dropped. */
 const maxHeld = 100_000;
 
-/** Uses that have ended, until the log takes them. */
+/** Uses that have ended, held until the log takes them. */
 export class EndedUses {
   #uses: EndedUse[] = [];
   #lost = 0;
-  /** Whether there is a log: without one no use needs to be described. */
+  /** Whether there is a log. Without one, uses are not described. */
   readonly isKept: boolean;
 
   constructor(isKept: boolean) {
@@ -124,7 +124,7 @@ export class EndedUses {
     else this.#uses.push(use);
   }
 
-  /** Those since the last call, and how many were dropped. */
+  /** The uses since the last call, and how many were dropped. */
   take(): { uses: EndedUse[]; lost: number } {
     const ended = { uses: this.#uses, lost: this.#lost };
     this.#uses = [];

@@ -9,7 +9,7 @@ const failures = {
   bad_request: [400, 'the request is not HTTP/1.1 that can be read in one way only'],
   bad_target: [400, 'a proxy takes CONNECT host:port, and http://host/path for other methods'],
   slow_request: [408, 'the request did not come in time'],
-  bad_expectation: [417, 'nothing but 100-continue may be expected'],
+  bad_expectation: [417, 'the only expectation that is accepted is 100-continue'],
   long_header: [431, 'the header of the request is longer than 64 KiB'],
   unsupported: [
     501,

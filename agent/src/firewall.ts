@@ -70,7 +70,7 @@ export class Firewall {
         const listing = await listRules();
         // They may have been flushed before they were first listed.
         if (listing === '' || listing !== this.#listing) {
-          this.#log.warn('another program changed the rules of the guard: they are put back');
+          this.#log.warn('another program changed the rules of the guard: they are restored');
           await this.#put(this.#rules);
         }
         this.#fault = undefined;

@@ -160,7 +160,7 @@ export function checkUrl(text: string): string {
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
     throw new Error(
-      `url: ${text} would carry the node's token in the clear; expected https, or an address of this machine.`,
+      `url: ${text} would send the node's token unencrypted; expected https, or an address of this machine.`,
     );
   }
   return url.href.replace(/\/+$/, '').replace(/\/node$/, '');

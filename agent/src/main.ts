@@ -438,7 +438,7 @@ class Agent implements Running {
       async () => this.#store?.close(),
     ];
     for (const step of steps) {
-      await step().catch((error) => this.#log.warn({ err: error }, 'stopping goes on without'));
+      await step().catch((error) => this.#log.warn({ err: error }, 'a step of stopping failed'));
     }
     this.#over.abort();
     this.#local?.close();

@@ -71,29 +71,36 @@ export class Metrics {
   readonly #following = this.#gauge('following', 'Whether changes come as they are made.');
   readonly #heard = this.#gauge(
     'heard_timestamp_seconds',
-    'When the control plane was last heard by this agent, in epoch seconds.',
+    'When this agent last heard from the control plane, in epoch seconds.',
   );
   readonly #revision = this.#gauge(
     'revision',
-    'The revision of the policy that was heard, that is on disk, and that is in force.',
+    'The revision of the policy that was received, that is on disk, and that is in force.',
     'at',
   );
   readonly #lag = this.#gauge(
     'lag_revisions',
-    'Revisions from the policy in force to the newest that was heard.',
+    'Revisions from the policy in force to the newest that was received.',
   );
-  readonly #drained = this.#gauge('drained', 'Whether it takes no new connections.');
-  readonly #behind = this.#gauge('lag_seconds', 'How long there have been such revisions.');
+  readonly #drained = this.#gauge('drained', 'Whether the node accepts no new connections.');
+  readonly #behind = this.#gauge(
+    'lag_seconds',
+    'How long the policy in force has been older than the newest, in seconds.',
+  );
   readonly #entries = this.#gauge('policy_entries', 'Records of the policy.', 'kind');
   readonly #rows = this.#gauge(
     'usage_waiting_rows',
-    'Rows of usage that the control plane has not taken.',
+    'Rows of usage that the control plane has not accepted.',
   );
-  readonly #oldest = this.#gauge('usage_waiting_seconds', 'How old the oldest of them is.');
-  readonly #faults = this.#gauge('faults', 'Faults now, by kind; none is no sample.', 'kind');
+  readonly #oldest = this.#gauge('usage_waiting_seconds', 'Age of the oldest of these rows.');
+  readonly #faults = this.#gauge(
+    'faults',
+    'Current faults by kind; no sample if there are none.',
+    'kind',
+  );
   readonly #since = this.#gauge(
     'faults_since_seconds',
-    'Since when there is the oldest of them, in epoch seconds.',
+    'When the oldest fault of a kind began, in epoch seconds.',
     'kind',
   );
   readonly #squidUp = this.#gauge('squid_up', 'Whether a Squid runs that should.', 'squid');
@@ -112,7 +119,7 @@ export class Metrics {
   );
   readonly #vpnChecked = this.#gauge(
     'vpn_checked_timestamp_seconds',
-    'When it was last checked, in epoch seconds.',
+    'When a VPN service was last checked, in epoch seconds.',
     'service',
     'exit_ip',
   );

@@ -59,7 +59,7 @@ test('a failure is a fault of the node, which the control plane hears', async ()
   await vi.waitFor(() => {
     expect(node.faults()).toContainEqual(sentence);
     expect(node.faults()).toContainEqual(
-      expect.stringContaining('the first one by ACME is awaited.'),
+      expect.stringContaining('the first one from ACME has not arrived yet.'),
     );
     expect(node.control.faults.at(-1)).toContainEqual(
       expect.objectContaining({ kind: 'certificate', subject: hostname, message: sentence }),

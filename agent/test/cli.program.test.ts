@@ -125,9 +125,9 @@ describe('join', () => {
   });
 
   test.each([
-    ['http://192.0.2.1:8080', /^url: http.* would carry the node's token in the clear; expected /],
-    ['http://exitward.example', /in the clear/],
-    ['http://127.evil.example', /in the clear/],
+    ['http://192.0.2.1:8080', /^url: http.* would send the node's token unencrypted; expected /],
+    ['http://exitward.example', /token unencrypted/],
+    ['http://127.evil.example', /token unencrypted/],
     ['ftp://exitward.example', /^url: "ftp:.* is not valid; expected the control plane's/],
     ['exitward.example', /^url: .* is not valid/],
     ['http://127.0.0.1:9', /^url: http:\/\/127.0.0.1:9 cannot be used: .*ECONNREFUSED/],

@@ -140,7 +140,7 @@ describe('before joining', () => {
 
   test('a URL that would carry the token in the clear is no URL', async () => {
     const { code, stderr } = await run(['doctor', 'http://192.0.2.1']);
-    expect([code, stderr]).toEqual([1, expect.stringContaining('in the clear')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('unencrypted')]);
   });
 
   deepTest('another program on a port of the usual scheme is a warning', async () => {
@@ -424,7 +424,11 @@ describe('after joining', () => {
     await join_it('127.0.0.1', { services: ['proxy'] });
     await agent(withoutCharon);
     expect((await doctor([], withoutCharon)).of('vpn')).toMatchObject([
-      { state: 'ok', sentence: expect.stringMatching(/^fra1 is without a VPN/), remedy: null },
+      {
+        state: 'ok',
+        sentence: expect.stringMatching(/^fra1 has no VPN service\. If you add one: /),
+        remedy: null,
+      },
     ]);
   });
 

@@ -115,7 +115,7 @@ describe('the VPN of a machine that has not joined', () => {
       expect.stringContaining('EXITWARD_AGENT_ACME'),
     ]);
     expect(findings[0]?.sentence).toBe(
-      'A server with a VPN needs more here: there is no /usr/sbin/no-charon.',
+      'To serve a VPN, this machine needs more: there is no /usr/sbin/no-charon.',
     );
   });
 

@@ -708,7 +708,7 @@ describe('the embedded engine', () => {
       const own = await startEmbeddedNode({ records: t.usualRecords(), settings });
       try {
         expect(t.messagesOf(own.engine)).toEqual([
-          `Port ${t.normalPort + shift}, for exit ${t.exits[0]} by port scheme default, cannot be listened on: another program has it.`,
+          `Port ${t.normalPort + shift}, for exit ${t.exits[0]} by port scheme default, cannot be listened on: another program uses it.`,
         ]);
         expect((await t.see(shifted(t.base + 2), origin.url)).from).toBe(t.exits[1]);
         await new Promise((resolve) => squatter.close(resolve));
@@ -753,7 +753,7 @@ describe('the embedded engine', () => {
         writeFileSync(join(own.dir, 'proxy.key'), 'no key');
         await own.apply();
         expect(t.messagesOf(own.engine).join()).toMatch(
-          /^The certificate of until now stays: .*proxy.key/,
+          /^The previous certificate stays in use: .*proxy.key/,
         );
         await (await t.openTunnel(through, origin.to)).close();
 

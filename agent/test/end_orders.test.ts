@@ -67,7 +67,7 @@ class World {
       engine: {
         end: async (order: EndOrder) => {
           die();
-          if (this.#takesFault('engine')) throw new Error('its decider is not there');
+          if (this.#takesFault('engine')) throw new Error('its decider is not connected');
           const named = [...this.open];
           const id = order.account ?? 0;
           this.#ends.push(id);

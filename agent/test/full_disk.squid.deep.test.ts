@@ -99,7 +99,7 @@ describe.each(Object.keys(engines) as Array<keyof typeof engines>)(
       await t.until(async () => (await statusOf(alice)) === 407);
       expect(await statusOf(other)).toBe(200);
       expect(store.faults()).toEqual([
-        expect.stringMatching(/^The disk does not take changes of the policy: ENOSPC/),
+        expect.stringMatching(/^Changes of the policy cannot be written to the disk: ENOSPC/),
       ]);
 
       // A stream that is opened now goes on behind it, and does not acknowledge it.

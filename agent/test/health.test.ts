@@ -514,7 +514,7 @@ describe('the VPN beside the exits', () => {
     );
     expect(checks.vpn()?.services).toMatchObject([{ service: 'vpn-l2tp', status: 'crit' }]);
     expect(checks.faults()).toMatchObject([
-      { message: `The service vpn-l2tp at ${ip} fails: another fault of the VPN says why.` },
+      { message: `The service vpn-l2tp at ${ip} fails: see the other faults of the VPN.` },
     ]);
   });
 

@@ -361,8 +361,8 @@ describe('a meter', () => {
       await meter.tick();
       expect(billed()).toEqual([[2, 11, 0]]);
       expect(lines.map(({ msg }) => msg)).toEqual([
-        'a count that makes no sense was left out',
-        'a count that makes no sense was left out',
+        'an impossible count was left out',
+        'an impossible count was left out',
       ]);
     },
   );

@@ -352,7 +352,7 @@ test('a damaged snapshot is no policy, is reported, and is replaced by the next'
   const faults: string[] = [];
   store = await Store.open(dir, { onFault: ({ message }) => void faults.push(message) });
   onTestFinished(() => store.close());
-  expect(faults).toEqual(['the snapshot on disk has no last line that is known']);
+  expect(faults).toEqual(['the snapshot on disk has no valid last line']);
   expect(store.position).toBeUndefined();
   expect(await replica.catchUp()).toEqual(new Set());
 

@@ -230,7 +230,7 @@ describe('rows that are too old by the clock of the control plane alone', () => 
       rows: [rowOf(1, 10, noon + days * day), rowOf(2, 20, noon - 60 + days * day)],
     });
     expect(sender.faults()).toEqual([
-      "The clock of this machine is 100.5 days behind the control plane's; set it right (timedatectl).",
+      "The clock of this machine is 100.5 days behind the control plane's; correct it (timedatectl).",
     ]);
     await sendFrom([rowOf(1, 30)], 1);
     expect(sender.faults()).toHaveLength(1);
@@ -337,8 +337,8 @@ test('the control plane itself: old rows are refused as the sender expects, the 
     new Sender({ journal, control: real, clock, log: log.log, report_seconds: 3 }),
   );
   expect(messages()).toEqual([
-    expect.stringMatching(/^usage is lost, never to be billed: rows\.0\.at: older than 40 days/),
-    'usage cannot be reported; it is kept',
+    expect.stringMatching(/^usage is lost and will not be billed: rows\.0\.at: older than 40 days/),
+    'usage cannot be reported; it will be sent again',
     expect.stringMatching(/^usage is lost/),
     'usage is reported again',
   ]);

@@ -288,13 +288,13 @@ test('a certificate that cannot be read is reported and changes nothing; a renew
   await restart({ EXITWARD_AGENT_TLS_CERT: join(dir, 'missing.crt') });
   await node.engine.catchUp();
   expect(t.messagesOf(node.engine).join()).toMatch(
-    /^The certificate of until now stays: .*missing\.crt/,
+    /^The previous certificate stays in use: .*missing\.crt/,
   );
   await restart();
   writeFileSync(crt, 'no certificate');
   await node.engine.catchUp();
   expect(t.messagesOf(node.engine).join()).toMatch(
-    /^The certificate of until now stays: .*proxy\.crt/,
+    /^The previous certificate stays in use: .*proxy\.crt/,
   );
   expect((await t.ask(through, 'GET', origin.url)).status).toBe(200);
   execFileSync('openssl', [

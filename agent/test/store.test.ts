@@ -168,7 +168,11 @@ test.each<[string, string, string]>([
   ['no first line', joined(...lines.slice(1)), 'does not begin with'],
   ['no epoch', whole.replace('"another"', '""'), 'does not begin with'],
   ['no revision', whole.replace('"revision":3', '"revision":"3"'), 'does not begin with'],
-  ['more than its last line', joined(...lines, lines[1] as string), 'goes on after its last line'],
+  [
+    'more than its last line',
+    joined(...lines, lines[1] as string),
+    'continues after its last line',
+  ],
   ['an endless line', `${lines[0]}\n${'x'.repeat(17 * 1024 * 1024)}`, 'has a line without an end'],
 ])('a snapshot with %s changes nothing', async (_, text, message) => {
   const { dir, store } = await filled();

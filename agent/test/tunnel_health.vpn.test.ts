@@ -178,7 +178,7 @@ deepTest(
     await world.node.ask({ do: 'stop', leave_running: false });
     await world.startNode({ EXITWARD_AGENT_VPN_IPSEC: 'kernel' });
     const says =
-      /^The VPN does not work: the kernel takes no keys of ESP \(.+\): modprobe -a esp4 xfrm_user gcm/;
+      /^The VPN does not work: the kernel accepts no ESP keys \(.+\): modprobe -a esp4 xfrm_user gcm/;
     await until(async () => {
       const faults = await world.node.ask<Fault[]>({ do: 'faults' });
       const isTold = faults.some(({ kind, message }) => kind === 'vpn' && says.test(message));

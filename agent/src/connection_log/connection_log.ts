@@ -1,5 +1,5 @@
-// The connection log: if the operator wants it, the node keeps which user used which exit, in daily
-// files of its own. They stay here; the node answers questions from them (docs/decisions/0104).
+// The connection log: if the operator wants it, the node logs which user used which exit, in daily
+// files. They never leave the node, which answers questions from them (docs/decisions/0104).
 import { existsSync, rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -50,54 +50,54 @@ export interface ConnectionLogOptions {
   log: Logger;
 }
 
-/** Whether there is a log, for status and answers. */
+/** Which log the node keeps, for its status and its answers. */
 export interface ConnectionLogState {
   mode: ConnectionLogSettings['mode'];
   /** The start of the oldest day in the files; epoch seconds. Undefined: there is none. */
   kept_since?: number;
 }
 
-/** A power cut loses the uses of about this long, a killed agent as well. */
+/** A power cut, or a killed agent, loses about this much. */
 export const writeSeconds = 2;
 const tidySeconds = 3600;
-/** A clock that is off by more than this against the steady one was set: nothing is removed. */
+/** If the clock jumps by more than this, nothing is removed for as long. */
 const maxDriftSeconds = 3600;
-/** More uses are not held while the disk takes none. */
+/** Most uses held in memory while the disk cannot be written. */
 const maxWaiting = 200_000;
-/** No line that says that a use is over, or that an agent started, is longer. */
+/** Upper bound of the lines that end a use or start an agent. */
 const endBytes = 64;
-/** A turn of the event loop looks at this many: others wait for it meanwhile. */
+/** A turn of the event loop looks at this many uses, since other work waits meanwhile. */
 const maxOfTurn = 2000;
 
-/** One that the log lists as open has its key. */
+/** Has a key if the log lists it as open. */
 type WaitingUse = EndedUse & Pick<OpenUse, 'is_provisional'>;
 
 export class ConnectionLog {
   readonly #options: ConnectionLogOptions;
-  /** Writing, erasing and removing run one at a time. Searching waits for none of them. */
+  /** Writing, erasing and removing run one at a time. Searches do not wait for them. */
   readonly #queue = new SerialQueue();
   readonly #searches = new SerialQueue();
   #erased: ErasedPeople | undefined;
   #file: { handle: FileHandle; day: number; isTorn: boolean } | undefined;
-  /** The open uses that the file of the day lists, and which day that is. */
+  /** The open uses that the day's file lists. */
   #listed = new Map<string, OpenUse>();
   #listedDay: number | undefined;
-  /** Uses that have ended and are not written yet, while the disk takes none. */
+  /** Uses that have ended and are not written yet. */
   #waiting: WaitingUse[] = [];
   /** How many uses are missing from the log, and since when. */
   #missing: { uses: number; since: number } | undefined;
-  /** The newest day that was removed before its time. */
+  /** The newest day that was removed early. */
   #removedEarly: number | undefined;
   #fault: string | undefined;
-  /** Whether the files say that this agent started; and when it did, in steady seconds. */
+  /** Whether the files have the start of this agent. */
   #isStarted = false;
-  readonly #startedSteady: number;
-  /** Wall clock less steady clock, and when it was last seen to jump, in steady seconds. */
+  readonly #startSteadySeconds: number;
+  /** The wall clock less the steady one, and the last jump, in steady seconds. */
   #drift: { offset: number; jumped_at: number } | undefined;
 
   constructor(options: ConnectionLogOptions) {
     this.#options = options;
-    this.#startedSteady = options.clock.steady();
+    this.#startSteadySeconds = options.clock.steady();
   }
 
   get state(): ConnectionLogState {
@@ -106,13 +106,13 @@ export class ConnectionLog {
     return { mode: settings.mode, ...(kept_since === undefined ? {} : { kept_since }) };
   }
 
-  /** Epoch seconds, by the clock as it is set now. */
+  /** When this agent started, in epoch seconds of the clock as it is set now. */
   get #startedAt(): number {
     const { clock } = this.#options;
-    return Math.round(clock.now() - (clock.steady() - this.#startedSteady));
+    return Math.round(clock.now() - (clock.steady() - this.#startSteadySeconds));
   }
 
-  /** Writes until the signal is aborted, and removes what is too old. */
+  /** Writes, and removes old files, until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     for (let lastTidyAt = Number.NEGATIVE_INFINITY; !signal.aborted; ) {
@@ -125,13 +125,13 @@ export class ConnectionLog {
     }
   }
 
-  /** Writes what is new, and has it on the disk. An error of the disk is a fault, and no more. */
+  /** Writes and syncs what is new. A disk error becomes a fault; it is not thrown. */
   write(): Promise<void> {
     if (this.#options.settings.mode === 'off') return Promise.resolve();
     return this.#attempt(() => this.#write());
   }
 
-  /** Removes the files whose days are over for longer than they are kept. */
+  /** Removes files older than the retention time. */
   tidy(): Promise<void> {
     return this.#attempt(async () => {
       const { dir, settings, clock } = this.#options;
@@ -144,7 +144,7 @@ export class ConnectionLog {
     });
   }
 
-  /** Errors: those of the disk. */
+  /** The uses that a question is about, also those not written yet. Errors: those of the disk. */
   find(question: UseQuestion): Promise<FoundUses> {
     return this.#searches.run(async () => {
       await this.write();
@@ -159,15 +159,15 @@ export class ConnectionLog {
     });
   }
 
-  /** Whether there is anything to erase from. */
+  /** Whether there may be lines to erase. */
   get hasFiles(): boolean {
     const { dir, settings } = this.#options;
     return settings.mode !== 'off' || listDays(dir).length > 0;
   }
 
   /**
-   * Erases these people, all that were ever erased: nothing of them is found or written from here
-   * on, and their lines are gone when it returns. Errors: those of the disk; the next `tidy`
+   * `people` is the full list of erased people. From now on they are neither found nor written,
+   * and their lines are gone when this resolves. Errors: those of the disk; the next `tidy`
    * continues.
    */
   erase(people: readonly string[]): Promise<void> {
@@ -189,13 +189,13 @@ export class ConnectionLog {
     if (this.#missing) {
       const { uses, since } = this.#missing;
       sentences.push(
-        `The connection log lacks ${uses} connections since ${new Date(since * 1000).toISOString()}: ${this.#fault === undefined ? `its files have reached ${size} on one day` : 'the disk took none'}. They were carried as usual.`,
+        `${uses} connections since ${new Date(since * 1000).toISOString()} are missing from the connection log because ${this.#fault === undefined ? `its files reached ${size} on one day` : 'the disk could not be written'}. The connections themselves were not affected.`,
       );
     }
     if (this.#removedEarly !== undefined) {
       const until = new Date((this.#removedEarly + daySeconds) * 1000).toISOString().slice(0, 10);
       sentences.push(
-        `The connection log reached ${size}: its days before ${until} were removed before their time. Raise EXITWARD_AGENT_CONNECTION_LOG_MB, or lower EXITWARD_AGENT_CONNECTION_LOG_DAYS.`,
+        `The connection log reached ${size}: days before ${until} were removed early. Raise EXITWARD_AGENT_CONNECTION_LOG_MB, or lower EXITWARD_AGENT_CONNECTION_LOG_DAYS.`,
       );
     }
     return sentences.map((message) => ({ kind: 'connection_log', message }));
@@ -219,7 +219,7 @@ export class ConnectionLog {
       if (count % maxOfTurn === 0) await setImmediate();
       current.set(use.key, use);
     }
-    // Taken last: what ended meanwhile is among these.
+    // Taken after the open ones, so that no use that ends meanwhile is missed.
     this.#takeEnded(now);
     this.#waiting = this.#waiting.filter((use) => !this.#isErased(use));
     for (const [key, use] of current) if (this.#isErased(use)) current.delete(key);
@@ -244,8 +244,8 @@ export class ConnectionLog {
   }
 
   /**
-   * Without room for all, the log still says which of its uses are over: it must claim none that
-   * was not there. Others that have ended are missing. Errors: those of the disk.
+   * If there is no room, still logs which uses ended, so that no use appears to last longer than it
+   * did. Ended uses that the log does not list are missing. Errors: those of the disk.
    */
   async #appendEnds(now: number): Promise<void> {
     const ends: LogEntry[] = [];
@@ -261,7 +261,7 @@ export class ConnectionLog {
   }
 
   /**
-   * Notes the listed uses that are gone and whose end the engine does not report. Returns the keys
+   * Ends the listed uses that are gone, and whose end the engine does not report. Returns the keys
    * of all that have ended.
    */
   #noteGone(current: ReadonlyMap<string, OpenUse>, now: number): ReadonlySet<string> {
@@ -276,14 +276,14 @@ export class ConnectionLog {
     return reported;
   }
 
-  /** The lines that say that a use is over. */
+  /** The lines that end a use. */
   #entriesOf(use: WaitingUse, isNewDay: boolean): LogEntry[] {
     const { key, until, is_provisional } = use;
     const ended: LogEntry = { entry: 'ended', ...this.#shortened(use) };
     if (key === undefined || !this.#listed.has(key)) return [ended];
     if (is_provisional) return [{ entry: 'replaced', key }];
     if (!isNewDay) return [{ entry: 'closed', key, until }];
-    // The file of an earlier day has the rest of it: a question about today must find it here.
+    // An earlier day's file has the start. A question about today must find the use in this one.
     return [ended, { entry: 'replaced', key }];
   }
 
@@ -298,13 +298,13 @@ export class ConnectionLog {
     return this.#people().has(personOf(use));
   }
 
-  /** With no more than the setting allows. */
+  /** Drops the fields that the setting forbids. */
   #shortened<Use extends ExitUse>(use: Use): Use {
     if (this.#options.settings.mode === 'destinations') return use;
     return { ...use, destination: undefined, dialled: undefined };
   }
 
-  /** False: there is no room, or too little for the rest. Errors: those of the disk. */
+  /** False: there is no room for these lines and `restBytes`. Errors: those of the disk. */
   async #append(
     entries: readonly LogEntry[],
     now: number,
@@ -313,7 +313,7 @@ export class ConnectionLog {
     const lines = Buffer.concat(entries.map((entry) => encodeLine(encodeEntry(entry))));
     if (!this.#makeRoom(lines.length + restBytes, dayOf(now))) return false;
     const file = await this.#open(dayOf(now));
-    // The line before may be cut off.
+    // The last line of the file may be cut off.
     const bytes = file.isTorn ? Buffer.concat([Buffer.from('\n'), lines]) : lines;
     file.isTorn = true;
     await file.handle.appendFile(bytes);
@@ -366,7 +366,7 @@ export class ConnectionLog {
     this.#options.log.info({ day }, 'a day of the connection log was removed');
   }
 
-  /** Whether the clock was set lately: by a wrong one, days would be removed that are to stay. */
+  /** Whether the clock jumped lately: a wrong clock would remove days too early. */
   #isClockDoubtful(): boolean {
     const { clock, settings } = this.#options;
     const steady = clock.steady();
@@ -389,12 +389,12 @@ export class ConnectionLog {
 
   async #eraseAll(): Promise<void> {
     const { dir } = this.#options;
-    // A power cut during an erasure left lines in these.
+    // A power cut during an erasure may have left lines in unfinished files.
     removeUnfinishedIn(dir);
     const erased = this.#people();
     const people = new Set(erased.pending);
     if (people.size === 0) return;
-    // It may be the file of today.
+    // The open file may be one of those that are replaced.
     await this.#closeFile();
     for (const day of listDays(dir)) await rewrite(dir, day, people);
     erased.done(people);

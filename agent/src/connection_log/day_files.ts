@@ -44,9 +44,9 @@ export function removeDay(dir: string, day: number): void {
 }
 
 /**
- * Calls `visit` with each line of a file that is whole and that `isWanted` by its bytes. Others get
- * a turn after each piece of the file, and then `onPiece` is awaited. A file that is gone has none.
- * Errors: those of the disk.
+ * Calls `visit` with each intact line whose bytes pass `isWanted`. After each piece of the file,
+ * other work gets its turn, and `onPiece` is awaited. A missing file has no lines. Errors: those of
+ * the disk.
  */
 export async function readDay(
   dir: string,
@@ -70,7 +70,7 @@ export async function readDay(
       const { bytesRead } = await file.read(buffer, 0, chunkBytes, at);
       const whole = buffer.subarray(0, bytesRead).lastIndexOf(newline) + 1;
       if (whole === 0 && bytesRead <= maxLineBytes) return;
-      // Without a line end among so many bytes, they are no lines.
+      // So many bytes without a line end are not a line.
       const end = whole || bytesRead;
       at += end;
       for (let start = 0; start < end; ) {

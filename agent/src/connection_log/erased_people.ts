@@ -1,5 +1,5 @@
-// The people who were erased: the connection log keeps nothing of them, whatever happens while it
-// is rewritten.
+// The people who were erased. Their list is on disk, so that an erasure is completed even if it is
+// interrupted.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceDurably } from '../../../kit/src/durable.ts';
@@ -32,7 +32,7 @@ export class ErasedPeople {
     return this.#pending;
   }
 
-  /** From here on they are erased, also after a power cut. Errors: those of the disk. */
+  /** Marks them as erased; this survives a power cut. Errors: those of the disk. */
   set(people: readonly string[]): void {
     const added = people.filter((person) => !this.#people.has(person));
     if (added.length === 0 && people.length === this.#people.size) return;
@@ -40,7 +40,7 @@ export class ErasedPeople {
     this.#store({ people: [...people, ...this.#pending], pending });
   }
 
-  /** No file has any of these. Errors: those of the disk. */
+  /** Notes that no file has lines of these people any more. Errors: those of the disk. */
   done(people: Iterable<string>): void {
     const gone = new Set(people);
     const pending = [...this.#pending].filter((person) => !gone.has(person));

@@ -7,12 +7,12 @@ import { dayOf, daySeconds, listDays, readDay } from './day_files.ts';
 export interface FoundUse extends ExitUse {
   /** Epoch seconds; undefined: it is still open. */
   until?: number;
-  /** Facts that were asked for and that the node does not know of this one: it may not be it. */
+  /** Requested facts that the node does not know of this use: it may be another one. */
   unknown: Array<'port' | 'destination'>;
 }
 
 export interface FoundUses {
-  /** Those that match in all that was asked come first. */
+  /** Those that match in all requested facts come first. */
   uses: FoundUse[];
   /** How many more there are. */
   more: number;
@@ -20,19 +20,19 @@ export interface FoundUses {
 
 /** An answer lists at most this many. */
 export const maxFound = 1000;
-/** Memory has room for these while a log is searched. */
+/** Most uses held in memory during a search. */
 const maxHeld = 100_000;
-/** A use is written this late at most. */
+/** A use is written at most this late. */
 const lateSeconds = 60;
 
 export interface Unwritten {
-  /** Whether nothing is said about this user. */
+  /** Whether this user was erased. */
   isErased: (person: string) => boolean;
   /** When a use ended that the files list as open; undefined: it is open. */
   endOf: (key: string) => number | undefined;
 }
 
-/** `unwritten`: what is not in the files, or not yet. Errors: those of the disk. */
+/** `unwritten`: the part of the log that is not in the files (yet). Errors: those of the disk. */
 export async function findUses(
   dir: string,
   question: UseQuestion,
@@ -47,7 +47,7 @@ export async function findUses(
     if (use.since > to || (until !== undefined && until < from)) return;
     const unknown = unknownOf(use, question);
     if (!unknown || isErased(personOf(use))) return;
-    // A line that was written twice is the same use.
+    // The same line may have been written twice.
     const key = JSON.stringify([use, until]);
     if (matching.size >= maxHeld && !matching.has(key)) unheld += 1;
     else matching.set(key, { ...use, ...(until === undefined ? {} : { until }), unknown });
@@ -74,7 +74,7 @@ export async function findUses(
   const isWanted = wantedLines(exit_ip, () => open.size > 0);
   for (const day of listDays(dir)) {
     if (day + daySeconds <= from) continue;
-    // Later files say how those that were open went on.
+    // Later files have the ends of open uses.
     if (day > dayOf(to + lateSeconds) && open.size === 0) break;
     await readDay(dir, day, visit, { isWanted });
   }
@@ -85,7 +85,7 @@ export async function findUses(
   return { uses: uses.slice(0, maxFound), more: Math.max(0, uses.length - maxFound) + unheld };
 }
 
-/** By its bytes: most lines are of other exits, and need not be read. */
+/** Judges a line by its bytes: most lines are of other exits, and need not be decoded. */
 function wantedLines(exit_ip: string, hasOpen: () => boolean): (line: Buffer) => boolean {
   const letterAt = '9d1c44aa '.length;
   const named = Buffer.from(` ${exit_ip} `);
@@ -96,7 +96,7 @@ function wantedLines(exit_ip: string, hasOpen: () => boolean): (line: Buffer) =>
   };
 }
 
-/** The facts that are not known of this use; undefined: it is another one. */
+/** The requested facts that are not known of this use; undefined: it does not match. */
 function unknownOf(
   { exit_ports, destination, dialled }: ExitUse,
   { port, destination: wanted }: UseQuestion,

@@ -58,7 +58,7 @@ async function control(subject: Subject): Promise<Outcome[]> {
 function notConnected(host: string, address: string, port: number, error: string): Outcome {
   const name = host === address ? host : `${host} (${address})`;
   return warning(
-    `The control plane at ${name} does not take a connection on port ${port}: ${error}.`,
+    `The control plane at ${name} does not accept connections on port ${port}: ${error}.`,
     `curl -v telnet://${address.includes(':') ? `[${address}]` : address}:${port}; then the firewalls between, and the control plane's listener`,
   );
 }
@@ -74,10 +74,10 @@ const certificateFaults: Record<string, [string, string]> = {
     'it has expired',
     'timedatectl, if it has not; else renew it on the control plane',
   ],
-  CERT_NOT_YET_VALID: ['it holds from later on', 'timedatectl: this clock is behind'],
+  CERT_NOT_YET_VALID: ['it is not valid yet', 'timedatectl: this clock is behind'],
   ERR_TLS_CERT_ALTNAME_INVALID: [
-    'it is of another name',
-    'use the name in the URL that the certificate has',
+    'it is for another name',
+    'use a name of the certificate in the URL',
   ],
 };
 
@@ -96,21 +96,21 @@ async function checkCertificate(
     const days = Math.floor((Date.parse(valid_to) / 1000 - now()) / 86_400);
     if (!authorized) {
       const [why, remedy] = certificateFaults[error ?? ''] ?? [
-        `its authority is not known here (${error})`,
+        `its authority is unknown here (${error})`,
         trustOwnAuthority,
       ];
       return fault(
-        `The certificate of the control plane, of ${names || 'no name'} until ${valid_to}, is not valid: ${why}.`,
+        `The certificate of the control plane, for ${names || 'no name'}, valid until ${valid_to}, is rejected: ${why}.`,
         remedy,
       );
     }
-    const sentence = `The certificate of the control plane is of ${names} and holds ${days} days more`;
+    const sentence = `The certificate of the control plane is for ${names} and expires in ${days} days`;
     return now() >= renewalDue(validityOf(valid_from, valid_to))
-      ? warning(`${sentence}: it is not renewed by itself.`, 'renew it on the control plane')
+      ? warning(`${sentence}: it was not renewed in time.`, 'renew it on the control plane')
       : ok(`${sentence}.`);
   } catch (error) {
     return fault(
-      `The control plane at ${host}:${port} takes connections and speaks no TLS: ${(error as Error).message}.`,
+      `The control plane at ${host}:${port} accepts connections, but does not speak TLS: ${(error as Error).message}.`,
       `openssl s_client -connect ${host}:${port}; expected the URL that it serves nodes on`,
     );
   }
@@ -122,12 +122,12 @@ async function checkAnswer(url: URL): Promise<Outcome> {
     if (status === 200 && text === '{"status":"ok"}')
       return ok(`The control plane at ${url.href} answers.`);
     return fault(
-      `${url.href} answers ${status} at /healthz, and not as a control plane does.`,
+      `${url.href} does not answer like a control plane: it returned ${status} at /healthz.`,
       `curl -v ${healthOf(url).href}; expected the URL that the control plane serves nodes on`,
     );
   } catch (error) {
     return fault(
-      `The control plane takes the connection and does not answer: ${(error as Error).message}.`,
+      `The control plane accepts the connection, but does not answer: ${(error as Error).message}.`,
       `curl -v ${healthOf(url).href}`,
     );
   }
@@ -188,7 +188,7 @@ async function clock({ url, clock: nodeClock }: Subject): Promise<Outcome> {
     end(date);
     const [wrong] = time.faults();
     if (wrong) return fault(wrong.message, clockRemedy());
-    if (date !== undefined) return ok("The clock is right, by the control plane's.");
+    if (date !== undefined) return ok('The clock agrees with that of the control plane.');
   }
   return lookAtClock('expiries');
 }

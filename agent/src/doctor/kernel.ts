@@ -62,7 +62,7 @@ async function kernel(subject: Subject): Promise<Outcome[]> {
     const range = `${Math.min(...within)}-${Math.max(...within)}`;
     outcomes.push(
       warning(
-        `The kernel takes ports of ${first} to ${last} for connections of this machine, ${listed(within.map(String))} among them: a port of the proxy may be taken when it is to open.`,
+        `The kernel uses the ports ${first} to ${last} for outgoing connections. ${listed(within.map(String))} of the proxy are among them, and may be in use when the proxy opens them.`,
         `sysctl -w net.ipv4.ip_local_reserved_ports=${reserved ? `${reserved},` : ''}${range}, and in /etc/sysctl.d`,
       ),
     );

@@ -79,7 +79,7 @@ async function judge(server: string, where: string, subject: Subject): Promise<O
     );
   }
   const milliseconds = Math.round(right?.milliseconds ?? wrong.milliseconds);
-  const sentence = `The name server ${server} answers in ${milliseconds} ms, and truly of a name that does not exist`;
+  const sentence = `The name server ${server} answers in ${milliseconds} ms, and correctly for a name that does not exist`;
   if (milliseconds <= slowMs) return ok(`${sentence}.`);
   return warning(
     `${sentence}: slow; expected ${slowMs} ms at most.`,

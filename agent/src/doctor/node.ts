@@ -27,7 +27,7 @@ function node({ identity, status, config }: Subject): Outcome[] {
             'exitward-agent join --again URL CODE, with a new code',
           )
         : warning(
-            `${sentence}; its agent ${status.version} does not hear the control plane at the moment.`,
+            `${sentence}; its agent ${status.version} cannot reach the control plane at the moment.`,
             installation.isService
               ? 'journalctl -u exitward-agent -n 50'
               : 'the log of exitward-agent',
@@ -76,7 +76,7 @@ const rightsOfSquid: Right[] = [
 
 function rights({ config, pid }: Subject): Outcome {
   if (config.engine === 'embedded') {
-    return ok('The embedded engine needs no right but to open its ports.');
+    return ok('The embedded engine needs no rights except to open its ports.');
   }
   const whose = pid === undefined ? 'This process' : 'The agent';
   const effective = effectiveOf(pid);

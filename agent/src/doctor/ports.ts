@@ -111,7 +111,7 @@ function beforeJoining(listening: ReadonlyMap<number, string[]>): Outcome {
     return ok(`The ports ${usual.first} to ${usual.last} of the usual port scheme are free.`);
   }
   return warning(
-    `Another program listens on ${listed(occupied.map(String))}: of the usual port scheme, which has ${usual.first} to ${usual.last}.`,
+    `Another program listens on ${listed(occupied.map(String))}, which belong to the usual port scheme (${usual.first} to ${usual.last}).`,
     `ss -tlnp 'sport = :${occupied[0]}'`,
   );
 }

@@ -35,7 +35,7 @@ async function squid({ config }: Subject): Promise<Outcome> {
   const version = versionIn(text);
   if (Number.parseInt(version, 10) < minSquid) {
     return fault(
-      `Squid is of version ${version}; expected ${minSquid} or newer.`,
+      `Squid has version ${version}; expected ${minSquid} or newer.`,
       `${squidPackage}, of Debian 12 or newer`,
     );
   }
@@ -55,13 +55,13 @@ async function squid({ config }: Subject): Promise<Outcome> {
       'mount -t tmpfs -o mode=1777 shm /dev/shm',
     );
   }
-  return ok(`Squid is of version ${version}, with OpenSSL.`);
+  return ok(`Squid has version ${version}, with OpenSSL.`);
 }
 
 async function programs({ config }: Subject): Promise<Outcome> {
   if (config.engine === 'embedded') return ok('The embedded engine runs no other program.');
   const missing = (await missingHelper('ss')) ?? (await missingHelper('setpriv'));
-  if (!missing) return ok('The other programs that the agent runs are there.');
+  if (!missing) return ok('The other programs that the agent runs are installed.');
   return fault(missing.sentence, missing.remedy);
 }
 
@@ -104,5 +104,5 @@ async function firewall({ config }: Subject): Promise<Outcome> {
       'modprobe nf_tables',
     );
   }
-  return ok('nftables takes the rules of the guard.');
+  return ok('nftables accepts the rules of the guard.');
 }

@@ -57,7 +57,7 @@ async function examineService(
   if (lacks.length === 0) return ok(`This machine has what ${name} needs.`);
   if (!server) {
     return lacks.map(({ sentence, remedy }) => {
-      return { ...ok(`A server with ${name} needs more here: ${sentence}.`), remedy };
+      return { ...ok(`To serve ${name}, this machine needs more: ${sentence}.`), remedy };
     });
   }
   if (servedBy(server).length > 0) {
@@ -66,7 +66,7 @@ async function examineService(
     );
   }
   const sentences = lacks.map(({ sentence }) => sentence).join('; ');
-  return ok(`${server.name} is without ${name}, and for that ${sentences}.`);
+  return ok(`${server.name} has no VPN service. If you add one: ${sentences}.`);
 }
 
 async function lacksOf(subject: Subject): Promise<Lacks> {
@@ -100,7 +100,7 @@ async function firewallLack(): Promise<Lack | undefined> {
     return { sentence: 'there is no nft', remedy: 'apt-get install nftables' };
   if (!(tables instanceof Error)) return undefined;
   return {
-    sentence: `the kernel takes no rules for it: ${tables.message}`,
+    sentence: `nftables rules cannot be read: ${tables.message}`,
     remedy: 'modprobe nf_tables',
   };
 }

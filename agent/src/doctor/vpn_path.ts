@@ -26,7 +26,7 @@ interface Chain {
 async function examine(subject: Subject): Promise<Outcome[]> {
   const { server, config } = subject;
   if (!server || config.vpn.mode === 'off' || servedServices(server).length === 0) {
-    return [ok('No VPN is served, so its way through the machine was not looked at.')];
+    return [ok('No VPN is served, so its path through the machine was not checked.')];
   }
   const full = findFullConntrack();
   const outcomes = [

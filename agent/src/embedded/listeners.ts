@@ -89,7 +89,7 @@ export class Listeners {
     } else if (fault && [...wanted.values()].some(({ tls }) => tls)) {
       faults.push({
         kind: 'certificate',
-        message: `The certificate of until now stays: ${fault}`,
+        message: `The previous certificate stays in use: ${fault}`,
       });
     }
     const earlier = new Set(this.#faults.map(({ message }) => message));
@@ -145,7 +145,9 @@ export class Listeners {
       server.listen(actual, this.#config.listen_host, () => {
         server.off('error', reject);
         // A later error concerns a single connection that could not be accepted.
-        server.on('error', (error) => this.#log.error({ err: error, port }, 'a port has trouble'));
+        server.on('error', (error) =>
+          this.#log.error({ err: error, port }, 'a connection could not be accepted'),
+        );
         resolve();
       });
     });
@@ -169,7 +171,7 @@ export class Listeners {
     const actual = port + this.#config.port_shift;
     const why =
       error.code === 'EADDRINUSE'
-        ? 'another program has it'
+        ? 'another program uses it'
         : error.code === 'ERR_SOCKET_BAD_PORT'
           ? 'there is no such port (EXITWARD_AGENT_PORT_SHIFT)'
           : error.message;

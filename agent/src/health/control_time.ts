@@ -45,11 +45,11 @@ export class ControlTime {
   faults(): Fault[] {
     if (this.#ahead === 0) return [];
     const seconds = Math.round(Math.abs(this.#ahead));
-    const where = this.#ahead > 0 ? 'ahead of' : 'behind';
+    const [where, effect] = this.#ahead > 0 ? ['ahead of', 'early'] : ['behind', 'late'];
     return [
       {
         kind: 'clock',
-        message: `The clock of this machine is ${seconds} seconds ${where} the control plane's: expiries are judged wrongly by as much.`,
+        message: `The clock of this machine is ${seconds} seconds ${where} the control plane's: rights end that much too ${effect}.`,
       },
     ];
   }

@@ -38,7 +38,7 @@ export class Programs {
     return this.#outdated.map((program) => ({
       kind: 'outdated',
       subject: program,
-      message: `${program} still runs in the version before an upgrade. Restart the agent, which ends its connections: ${installation.restart}.`,
+      message: `${program} was upgraded, but its old version still runs. Restart the agent, which ends its connections: ${installation.restart}.`,
     }));
   }
 }

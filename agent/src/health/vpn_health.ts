@@ -75,7 +75,7 @@ export class VpnHealth {
     signal: AbortSignal,
   ): Promise<string | undefined> {
     // charon would respond for vpn-ikev1, which begins in the same way.
-    if (isLacking) return 'another fault of the VPN says why';
+    if (isLacking) return 'see the other faults of the VPN';
     try {
       await askIke(ip, version, this.#options.clock, signal);
       return undefined;

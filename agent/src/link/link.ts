@@ -189,7 +189,7 @@ export class Link {
 
   #take({ position, records: received }: StreamEvent): void {
     const held = this.#store.held;
-    if (position.epoch !== held?.epoch) throw gap('the history of changes is another one now');
+    if (position.epoch !== held?.epoch) throw gap('the history of changes was replaced');
     this.#noteHeard();
     if (!this.#isFollowing) {
       this.#isFollowing = true;
@@ -244,8 +244,11 @@ export class Link {
   /** Logs a failure and acts on it; returns how long to wait. */
   async #afterFailure(error: Error, failures: number): Promise<number> {
     const { code, status, retry_after_seconds = 0 } = error as Partial<ControlError>;
-    this.#faults.set('control', `Changes do not come from the control plane: ${error.message}`);
-    this.#log.warn({ err: error, status, code, failures }, 'changes do not come');
+    this.#faults.set('control', `Changes from the control plane do not arrive: ${error.message}`);
+    this.#log.warn(
+      { err: error, status, code, failures },
+      'changes from the control plane do not arrive',
+    );
     if (code === 'snapshot_needed') this.#needsSnapshot = true;
     if (code === 'node_token_unknown') {
       if (this.#revocation.noteRejected()) await this.#stopAuthorising();
@@ -272,7 +275,7 @@ export class Link {
   async #forget(): Promise<void> {
     const replace = () => this.#store.replace(emptySnapshot(), this.#clock.now());
     await replace().catch(async (error) => {
-      this.#log.warn({ err: error }, 'the policy is removed before another takes its place');
+      this.#log.warn({ err: error }, 'the policy is removed before the new one is stored');
       await this.#store.clear();
       await replace();
     });
@@ -359,10 +362,10 @@ export class Link {
       } catch (error) {
         if (signal.aborted) return;
         const { code } = error as Partial<ControlError>;
-        this.#log.warn({ err: error, ...position }, 'what is applied cannot be acknowledged');
+        this.#log.warn({ err: error, ...position }, 'the applied position cannot be acknowledged');
         const isUnknown = code === 'snapshot_needed';
         if (isUnknown && position.epoch === this.#store.position?.epoch) {
-          this.#startOver('the control plane does not know what is applied');
+          this.#startOver('the control plane does not know the applied position');
         }
         this.#unacknowledged ??= position;
         await this.#clock.sleep(delayAfter(failures), signal);

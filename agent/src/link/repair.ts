@@ -22,14 +22,17 @@ export async function keepRepaired(options: Repairing, signal: AbortSignal): Pro
   for (;;) {
     while (store.isSound && !signal.aborted) await moved(signal);
     if (signal.aborted) return;
-    log.error({ faults: store.faults() }, 'the disk does not keep changes: they are in memory');
+    log.error(
+      { faults: store.faults() },
+      'the disk does not store changes: they are held in memory',
+    );
     while (!store.isSound) {
       const isFull = store.unstored.size > 0;
       await clock.sleep(isFull ? fullPauseSeconds : unsyncedPauseSeconds, signal);
       if (signal.aborted) return;
       await store.repair();
     }
-    log.info({ ...store.position }, 'the disk keeps changes again');
+    log.info({ ...store.position }, 'the disk stores changes again');
     onRepaired();
   }
 }

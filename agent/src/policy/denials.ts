@@ -45,7 +45,7 @@ const reasons = {
   ],
   drained: [
     503,
-    'this node takes no new connections, since it is about to be worked on; use another server, or try again later',
+    'this node accepts no new connections, because maintenance is planned; use another server, or try again later',
   ],
   not_ready: [503, 'this node has no policy yet; try again in a moment'],
 } as const satisfies Record<string, readonly [407 | 403 | 429 | 503, string]>;

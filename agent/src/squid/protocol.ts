@@ -129,7 +129,8 @@ export function readLines(
       const end = text.lastIndexOf('\n');
       const lines = end < 0 ? [] : (rest + text.slice(0, end)).split('\n');
       rest = end < 0 ? rest + text : text.slice(end + 1);
-      if (rest.length > message_bytes || bytes > bytes_a_second) throw new Error('it is too much');
+      if (rest.length > message_bytes || bytes > bytes_a_second)
+        throw new Error('it sends too much');
       for (const line of lines) take(line);
     } catch (error) {
       socket.destroy(error as Error);

@@ -96,7 +96,7 @@ export async function writeReceived(
   for await (const piece of wholeLines(received)) {
     const lines: string[] = [];
     for (const line of linesOf(piece)) {
-      if (end) throw new BadSnapshot('the snapshot goes on after its last line');
+      if (end) throw new BadSnapshot('the snapshot continues after its last line');
       const record = readLine(line, position ? records + 2 : 1);
       if (!position) position = readPosition(record);
       else if (record.kind === 'end') end = record;
@@ -167,7 +167,7 @@ async function readLast(file: FileHandle): Promise<{ last: LastLine; at: number 
       `the snapshot on disk has format ${last.format}, of a newer agent; this one takes it from the control plane again`,
     );
   }
-  throw new BadSnapshot('the snapshot on disk has no last line that is known');
+  throw new BadSnapshot('the snapshot on disk has no valid last line');
 }
 
 /**

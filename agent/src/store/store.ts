@@ -110,7 +110,7 @@ export class Store {
     const faults: string[] = [];
     if (this.unstored.size > 0) {
       faults.push(
-        `The disk does not take changes of the policy: ${this.#unwritten?.message}. They are in force from memory, and not acknowledged.`,
+        `Changes of the policy cannot be written to the disk: ${this.#unwritten?.message}. They are in force from memory, and not acknowledged.`,
       );
     }
     if (this.#unsynced) {

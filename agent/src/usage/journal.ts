@@ -245,7 +245,7 @@ export class Journal {
 
   #damaged(at: number): Error {
     return new Error(
-      `${this.#path} is damaged at byte ${at}, which no crash does. Restore it, or move it away to begin a new one: what it held that was not sent is then not billed, nor again what Squid's log holds until now.`,
+      `${this.#path} is damaged at byte ${at}; a crash cannot cause this. Restore it, or move it away to begin a new one. Usage in it that was not sent is then not billed, and neither is what Squid has logged until now.`,
     );
   }
 }

@@ -220,7 +220,7 @@ export class Limits {
       }
       this.#ended.set(key, until);
     } catch (error) {
-      log.warn({ err: error, ...payer }, 'what passes a limit cannot be ended ahead');
+      log.warn({ err: error, ...payer }, 'connections over a limit cannot be ended early');
     }
   }
 }

@@ -129,7 +129,7 @@ export class Meter {
         user >= 1 &&
         up >= 0 &&
         down >= 0;
-      if (!isSound) this.#log.error({ traffic }, 'a count that makes no sense was left out');
+      if (!isSound) this.#log.error({ traffic }, 'an impossible count was left out');
       return isSound;
     });
   }

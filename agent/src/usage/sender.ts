@@ -95,7 +95,7 @@ export class Sender {
         this.#failures += 1;
         const failures = this.#failures;
         this.#fault = `Usage cannot be reported: ${(error as Error).message}`;
-        this.#log.warn({ err: error, failures }, 'usage cannot be reported; it is kept');
+        this.#log.warn({ err: error, failures }, 'usage cannot be reported; it will be sent again');
         const maxSeconds = Math.min(longestDelaySeconds, 2 ** Math.min(failures, 10));
         this.#delay = new AbortController();
         const either = AbortSignal.any([signal, this.#delay.signal]);
@@ -142,7 +142,7 @@ export class Sender {
         if (answer.held) {
           this.#log.warn(
             summaryOf(rows),
-            'usage is more than the control plane takes this machine for; it is billed when an operator accepts it',
+            'usage is more than the control plane expects of this machine; it is billed when an operator accepts it',
           );
         }
         this.#logLeftOut(left_out.flatMap((index) => rows[index] ?? []));
@@ -154,7 +154,7 @@ export class Sender {
         const behind = this.#secondsBehind(tooOld, error);
         if (behind > 0 && clockFault === undefined) {
           const days = Math.round(behind / 8640) / 10;
-          clockFault = `The clock of this machine is ${days} days behind the control plane's; set it right (timedatectl).`;
+          clockFault = `The clock of this machine is ${days} days behind the control plane's; correct it (timedatectl).`;
           if (this.#clockFault === undefined) this.#log.error(clockFault);
           this.#clockFault = clockFault;
           rows = rows.map((row) => ({ ...row, at: row.at + behind }));
@@ -191,7 +191,7 @@ export class Sender {
   #withoutTooOld(rows: UsageRow[], tooOld: UsageRow, rejection: unknown): UsageRow[] {
     const dropped = rows.filter(({ at }) => at <= tooOld.at);
     const { message } = rejection as Error;
-    this.#log.error(summaryOf(dropped), `usage is lost, never to be billed: ${message}`);
+    this.#log.error(summaryOf(dropped), `usage is lost and will not be billed: ${message}`);
     return rows.filter(({ at }) => at > tooOld.at);
   }
 }

@@ -79,7 +79,7 @@ export function findLack(settings: LackSettings): Lack | undefined {
 export function findLackOfL2tp({ xl2tpd, ipsec }: VpnSettings): Lack | undefined {
   if (ipsec === 'userspace') {
     return {
-      sentence: 'packets are to be sealed by the kernel',
+      sentence: 'only the kernel can encrypt packets of L2TP',
       remedy: 'EXITWARD_AGENT_VPN_IPSEC=kernel',
     };
   }
@@ -163,7 +163,7 @@ export async function findKernelLack(
     const { code, stderr = '' } = error as Error & { code?: unknown; stderr?: string };
     if (code !== refusedByKernel) return undefined;
     return {
-      sentence: `the kernel takes no keys of ESP (${stderr.trim().replace(/\.$/, '')})`,
+      sentence: `the kernel accepts no ESP keys (${stderr.trim().replace(/\.$/, '')})`,
       remedy: 'modprobe -a esp4 xfrm_user gcm, or EXITWARD_AGENT_VPN_IPSEC=userspace',
     };
   }

@@ -56,11 +56,11 @@ const lookSeconds = 1;
 const rulesLookSeconds = 5;
 
 const keysRefused =
-  'New keys were refused in an open tunnel within the last hour, so that tunnel ended: the settings of a client are not those of its profile (docs/vpn.md, New keys); charon.log has the line, and the client above it.';
+  'New keys were refused in an open tunnel within the last hour, and the tunnel ended: the settings of a client differ from its profile (docs/vpn.md, New keys). charon.log has the line, with the client above it.';
 /** A user with a limit on addresses does not use it. */
 const addressOfNoClient = '::';
 const droppedByOthers =
-  'Clients of the VPN are connected and reach nothing: another firewall of this machine drops what the VPN lets pass (a forward policy of drop, by Docker, ufw or firewalld); exitward-agent doctor says which';
+  'Clients of the VPN connect but reach nothing: another firewall on this machine drops their packets (a forward policy of drop, by Docker, ufw or firewalld). Run exitward-agent doctor to find it';
 
 export class Vpn {
   readonly #options: VpnOptions;
@@ -305,7 +305,10 @@ export class Vpn {
       await this.#closeRevoked();
       this.#note('firewall', undefined);
     } catch (error) {
-      this.#note('firewall', `The rules of the VPN are not held: ${(error as Error).message}.`);
+      this.#note(
+        'firewall',
+        `The rules of the VPN cannot be kept in force: ${(error as Error).message}.`,
+      );
     }
   }
 
@@ -323,7 +326,7 @@ export class Vpn {
       const isNew = this.#rules !== offer.rules;
       const isDue = isLook && !isNew && clock.steady() >= this.#rulesDue;
       const areChanged = isDue && !(await rules.areWhole());
-      if (areChanged) log.warn('another program changed the rules of the VPN: they are put back');
+      if (areChanged) log.warn('another program changed the rules of the VPN: they are restored');
       // Before new rules: once those are in force, the loss of the old ones would go unnoticed.
       if (isNew || isLook) await sessions.restore(() => rules.apply(offer.rules));
       if (isNew || areChanged) await rules.apply(offer.rules);
@@ -439,7 +442,7 @@ export class Vpn {
           await this.#serving?.end(stray);
         }
       } catch (error) {
-        log.debug({ err: error }, 'the tunnels are not known');
+        log.debug({ err: error }, 'the tunnels cannot be listed');
       }
       await clock.sleep(lookSeconds, this.#pause.signal);
     }

@@ -142,7 +142,7 @@ export class DeciderLink {
     await new Promise<void>((resolve, reject) => {
       const end = () => {
         this.#waiting.delete(came);
-        reject(new DeciderAbsent('its decider is not there'));
+        reject(new DeciderAbsent('its decider is not connected'));
       };
       const timer = setTimeout(end, milliseconds);
       const came = () => {
@@ -255,7 +255,8 @@ export class DeciderLink {
     socket.on('error', () => {});
     const closed = () => {
       this.#deciders.delete(decider);
-      for (const { reject } of decider.pending.values()) reject(new Error('its decider is gone'));
+      for (const { reject } of decider.pending.values())
+        reject(new Error('its decider disconnected'));
       if (!decider.isLeaving) this.#events.onLost();
     };
     socket.on('close', own(closed));
@@ -332,7 +333,7 @@ export class DeciderLink {
       if (outcome.status === 'fulfilled') responses.push(outcome.value);
       else if (outcome.reason instanceof DeciderSilent) throw outcome.reason;
     }
-    if (responses.length === 0) throw new DeciderAbsent('its decider is not there');
+    if (responses.length === 0) throw new DeciderAbsent('its decider is not connected');
     return responses as Responses<Name>;
   }
 

@@ -458,7 +458,7 @@ class SquidEngine implements Engine {
       if (tooMany.length === 0) continue;
       this.#options.log.warn(
         { squid: squid.number, connections: tooMany.length },
-        'too many connections wait without a request that was let in: the oldest are closed',
+        'too many connections wait without an admitted request: the oldest are closed',
       );
       this.#startKilling(tooMany);
     }
@@ -547,7 +547,10 @@ class SquidEngine implements Engine {
       this.#destroyed.bound();
       this.#rotate(cursor);
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'the files of counts cannot be started again');
+      this.#options.log.warn(
+        { err: error },
+        'the files with the counts of Squid cannot be shortened or rotated',
+      );
     }
   }
 
@@ -573,7 +576,7 @@ function factsOf(connection: string, { exit_ip, tls }: Listener) {
 function soundListener(listener: Listener): Listener {
   const { port, exit_ip, tls } = listener;
   if (Number.isInteger(port) && isIP(exit_ip) !== 0 && typeof tls === 'boolean') return listener;
-  throw new Error('A decider sent a listener that makes no sense.');
+  throw new Error('A decider sent an invalid listener.');
 }
 
 /** The lowest position; undefined if one of them is. */

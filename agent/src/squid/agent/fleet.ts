@@ -69,7 +69,7 @@ export class Fleet {
         const unreadable = findUnreadable(path, user);
         if (unreadable === undefined) continue;
         throw new Error(
-          `${unreadable}: the user ${user.name}, as whom Squid decides, may not read it, but needs ${path}.`,
+          `${unreadable}: the user ${user.name}, which Squid runs as, may not read it, but needs ${path}.`,
         );
       }
     }
@@ -214,11 +214,11 @@ export class Fleet {
       this.#faults.push({ kind: 'certificate', message });
     }
     if (fault !== undefined && served.size > 0) {
-      const message = `The certificate of until now stays: ${fault}`;
+      const message = `The previous certificate stays in use: ${fault}`;
       this.#faults.push({ kind: 'certificate', message });
     }
     if (outside.length > 0) {
-      const message = `With EXITWARD_AGENT_PORT_SHIFT ${port_shift} these are no ports: ${ports(outside)}.`;
+      const message = `With EXITWARD_AGENT_PORT_SHIFT ${port_shift} these are not valid ports: ${ports(outside)}.`;
       this.#faults.push({ kind: 'port', message });
     }
     return listeners.filter(
@@ -344,7 +344,7 @@ export class Fleet {
     }
     if (link.isConnected) worker.connected_at = clock.steady();
     else if (clock.steady() - worker.connected_at > loadingSeconds) {
-      worker.fault = `The decider of Squid ${squid.number} does not come.`;
+      worker.fault = `The decider of Squid ${squid.number} does not connect.`;
       worker.connected_at = clock.steady();
       squid.killDeciders();
     }

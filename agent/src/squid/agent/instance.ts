@@ -170,7 +170,10 @@ export class SquidInstance {
     try {
       this.#place(this.paths.pid, `${pid}\n`);
     } catch (error) {
-      this.#log.error({ err: error, squid: this.number }, 'the process of Squid is not noted');
+      this.#log.error(
+        { err: error, squid: this.number },
+        'the process number of Squid cannot be stored',
+      );
     }
   }
 
@@ -182,7 +185,10 @@ export class SquidInstance {
       const line = { start: this.start_id, at: this.#clock.now() };
       noteStart(this.paths.meter_log, line, { user: this.#user, key: this.seal_key });
     } catch (error) {
-      this.#log.error({ err: error, squid: this.number }, 'its start is not in the log of Squid');
+      this.#log.error(
+        { err: error, squid: this.number },
+        'the start of Squid cannot be written to its log',
+      );
     }
   }
 

@@ -299,7 +299,7 @@ export class MeterLog {
   }
 
   #lose(): void {
-    this.#fault = `${this.path} is not the log that was read until now: it was shortened or replaced. Lines that are newer than all that were counted are counted, no other.`;
+    this.#fault = `${this.path} is not the log that was read until now: it was shortened or replaced. Only lines that are newer than all counted ones are counted.`;
   }
 
   /** A file that Squid did not create is no log, and must not block other Squids' logs. */

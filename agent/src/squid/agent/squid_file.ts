@@ -27,4 +27,4 @@ export function openSquidFile(path: string, flags = constants.O_RDONLY): number 
 }
 
 const sentence = (path: string) =>
-  `${path} is not a file that Squid made: it is a link, or no file at all.`;
+  `${path} is not a file that Squid created: it is a link, or not a regular file.`;

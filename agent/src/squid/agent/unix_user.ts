@@ -13,9 +13,9 @@ export interface UnixUser {
 const squidUser = 'proxy';
 
 /**
- * The user that Squid runs as when this process starts it; undefined if it is not root, since Squid
- * keeps its user then. The files that deciders read must be readable by this user's group. Errors:
- * there is no such user.
+ * The user that Squid becomes; undefined unless root starts it (it then keeps this process's
+ * user). This user's group must be able to read the files that deciders read. Errors: there is no
+ * such user.
  */
 export function findSquidUser(): UnixUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -25,7 +25,7 @@ export function findSquidUser(): UnixUser | undefined {
   const [name = '', , uid, gid] = line?.split(':') ?? [];
   if (!line) {
     throw new Error(
-      `There is no user ${squidUser} on this machine; Debian's package squid-openssl makes it.`,
+      `There is no user ${squidUser} on this machine; Debian's package squid-openssl creates it.`,
     );
   }
   return { name, uid: Number(uid), gid: Number(gid) };
