@@ -1,7 +1,7 @@
 // Why a request to the control plane failed, in a form that the agent can decide by.
 import { networkFault } from '../../kit/src/network_fault.ts';
 
-/** The remedy if the control plane's certificate is from an authority of the operator's own. */
+/** The remedy if the operator's own authority issued the control plane's certificate. */
 export const trustOwnAuthority =
   'for an authority of your own, export NODE_EXTRA_CA_CERTS=FILE; with the Debian package, copy FILE to /usr/local/share/ca-certificates and run update-ca-certificates';
 
@@ -23,7 +23,7 @@ export function connectionFault(error: NodeJS.ErrnoException): string {
 export class ControlError extends Error {
   /** The status of the response; undefined if there was none, or it broke off. */
   readonly status: number | undefined;
-  /** The code to decide by. */
+  /** The code that programs decide by. */
   readonly code: string | undefined;
   /** The part of the request that is wrong, such as `rows.12.at`. */
   readonly field: string | undefined;

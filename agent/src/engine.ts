@@ -1,4 +1,4 @@
-// The interface of every proxy engine: it decides by the store's policy, and reports the traffic.
+// The interface of proxy engines. An engine decides by the store's policy, and reports traffic.
 
 import type { Logger } from 'pino';
 import type { EndOrder, Position } from '../../kit/src/node_interface.ts';
@@ -54,7 +54,7 @@ export interface Poll {
    * The requests and tunnels that ended since the cursor, each exactly once, billable ones only.
    */
   finished: Finished[];
-  /** The bytes so far of each request or tunnel that is under way. Never too many. */
+  /** The bytes so far of each request or tunnel that is under way; never too many bytes. */
   open: Traffic[];
   /** Where the next poll continues. Plain JSON: it is stored together with the counts. */
   cursor: unknown;
@@ -87,14 +87,14 @@ export interface OpenConnection {
   exit_ip: string;
   /** Epoch seconds; of one that an earlier agent left behind, when this agent first saw it. */
   since: number;
-  /** When a byte last moved, in epoch seconds, as precisely as usage is counted. */
+  /** When a byte last moved, in epoch seconds; as precise as the intervals of counting. */
   last_byte_at: number;
   /** The bytes so far, up from the client and down to it, as it counts them. */
   up: number;
   down: number;
 }
 
-/** For the metrics, since the engine started. Not exact, since nothing waits for them. */
+/** Counts for the metrics, since the engine started. They may be slightly out of date. */
 export interface EngineCounts {
   decisions: DecisionCounts;
   /** Connections of clients, by the policy's port. */
@@ -128,46 +128,45 @@ export interface VpnOffer {
 export interface Engine {
   readonly name: 'squid' | 'embedded';
   /**
-   * Makes every worker decide by everything that the store holds, closes connections that are no
-   * longer allowed, and listens as the server's record says. Returns the position that all workers
+   * Makes every worker apply everything that the store holds, closes connections that are no longer
+   * allowed, and listens on the ports of the server's record. Returns the position that all workers
    * have applied; undefined while the store holds no policy. If a configuration cannot be put in
    * force, the last good one stays, and `faults` reports it. Errors: a worker does not respond.
    */
   catchUp(): Promise<Position | undefined>;
   /**
-   * The traffic since the cursor. Undefined: since the engine started, for a new journal. Earlier
-   * traffic is not reported by any engine, to any journal. `stored` is needed if the cursor is not
-   * the last poll's. `isExtra`: it comes sooner than the usual poll. A stopped engine can still be
-   * polled for its last traffic.
+   * The traffic since `cursor`. Undefined, for a new journal: since the engine started; earlier
+   * traffic is never reported. `stored` is needed unless the cursor is that of the last poll.
+   * `isExtra`: it comes sooner than the usual poll. A stopped engine can still be polled for its
+   * last traffic.
    */
   poll(cursor: unknown, stored?: Stored, isExtra?: boolean): Promise<Poll>;
   /**
-   * The connections that are open now. They are read from memory one by one, and may open and close
-   * meanwhile.
+   * The open connections, read from memory one by one; connections may open and close meanwhile.
    */
   connections(): Iterable<OpenConnection>;
   /**
-   * For the connection log: the uses of exits that are under way. They are read from memory one by
-   * one, and may begin and end meanwhile.
+   * For the connection log: the uses of exits that are under way, read from memory one by one;
+   * uses may begin and end meanwhile.
    */
   usesUnderWay(): Iterable<OpenUse>;
-  /** Uses of exits that ended since the last call; none are held while there is no such log. */
+  /** Uses of exits that ended since the last call; always empty without a connection log. */
   takeEndedUses(): { uses: EndedUse[]; lost: number };
   /**
-   * Closes the connections of users that are open now and that the order names, and none that begin
-   * later, whatever happens to revoked ones. Returns how many, once they are closed. Errors: some
-   * may still be open.
+   * Closes the users' connections that the order names and that are open now. Connections that
+   * begin later stay open. The setting for revoked connections does not apply. Returns how many,
+   * once they are closed. Errors: some may still be open.
    */
   end(order: EndOrder): Promise<number>;
-  /** Authlist entries that let a connection in since the last call, each at least once. */
+  /** The authlist entries that let connections in since the last call, each at least once. */
   takeLastUsed(): Promise<LastUsed[]>;
   /** The connections and addresses of users who have limits on them. */
   held(): Holding[];
-  /** Replaces what is known of their connections and addresses elsewhere. */
+  /** Replaces their connections and addresses elsewhere, as last heard. */
   share(elsewhere: readonly Elsewhere[]): void;
-  /** Connections refused since the last call, as far as they are held. */
+  /** Connections refused since the last call. Not all are held. */
   takeRefusals(): Refusal[];
-  /** The decision on this request or login, by the same policy and code as for real ones. */
+  /** The decision on a request or login, by the policy and code that decide on real ones. */
   explain(question: Question): Promise<Explanation>;
   /** Where clients connect, by port of the policy in force. For health checks and for display. */
   listeners(): ReadonlyMap<number, Listener>;
@@ -178,6 +177,6 @@ export interface Engine {
   counts(): EngineCounts;
   /** The current faults, such as a taken port, or a rejected configuration. */
   faults(): Fault[];
-  /** Stops it; an engine with its own processes may leave them running for the next agent. */
+  /** Stops it. With `leave_running`, its processes stay for the next agent. */
   stop(options: { leave_running: boolean }): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// The failures of a request outside the policy, in the words that clients get from both engines:
-// the request cannot be read or carried out, or its destination cannot be reached.
+// Failures of requests that the policy does not deny, in the words that clients get from both
+// engines: a request cannot be read or carried out, or its destination cannot be reached.
 
 /** The longest header of a request or a response, with its first line. Squid has the same bound. */
 export const longestHeaderBytes = 65_536;

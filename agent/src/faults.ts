@@ -1,5 +1,5 @@
-// The faults of the node now: one list, for its own status and for the control plane, with the
-// start of each.
+// The current faults of the node, each with its start: one list, for the node's own status and for
+// the control plane.
 
 /** The codes that programs decide by (docs/faults.md). */
 export type FaultKind =
@@ -34,7 +34,7 @@ export interface KnownFault extends Fault {
   since: number;
 }
 
-/** Identifies a fault, whatever its sentence says now. */
+/** Identifies a fault, even if its sentence changes. */
 const nameOf = ({ kind, subject = '' }: Fault) => `${kind} ${subject}`;
 
 /** Turns sentences of one kind into faults. */
@@ -45,7 +45,7 @@ export function faultsOf(kind: FaultKind, messages: readonly string[] = []): Fau
 export class FaultList {
   #faults: KnownFault[] = [];
 
-  /** Takes the faults now; those that existed before keep their time. */
+  /** Replaces the faults by the current ones. Those that existed before keep their start. */
   update(faults: readonly Fault[], now: number): KnownFault[] {
     const before = new Map(this.#faults.map((fault) => [nameOf(fault), fault.since]));
     this.#faults = faults.map((fault) => ({

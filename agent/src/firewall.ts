@@ -18,8 +18,8 @@ export interface FirewallOptions {
   /** Destinations that the operator allows although they are private or reserved. */
   allowed: readonly Network[];
   /**
-   * The user that the proxy runs as: it may send IPv6 only from the exit addresses. Undefined: this
-   * is not enforced.
+   * The user that the proxy runs as: its IPv6 may leave only from the exit addresses. Undefined:
+   * this is not enforced.
    */
   proxy_user: string | undefined;
 }
@@ -29,8 +29,8 @@ const reject = 'counter reject with icmpx admin-prohibited';
 const lookSeconds = 5;
 
 /**
- * The ruleset, kept in force: a reload of the machine's own rules removes all others, as `nft flush
- * ruleset` does. Once it has exits to guard, it stays, also when the agent stops.
+ * Keeps the ruleset in force: a reload of the machine's own rules (`nft flush ruleset`) removes it.
+ * Once there are exits to guard, the ruleset stays, even when the agent stops.
  */
 export class Firewall {
   readonly #clock: Clock;
@@ -50,25 +50,25 @@ export class Firewall {
   /** Adapts the rules to the exits. Errors: those of `nft`. */
   apply(options: FirewallOptions): Promise<void> {
     return this.#queue.run(async () => {
-      // Before there is a policy, the exits of an earlier agent stay guarded.
+      // Until there is a policy, the rules of an earlier agent stay.
       if (this.#rules === undefined && options.exit_ips.length === 0) return;
       const rules = firewallRules(options);
       if (rules !== this.#rules) await this.#put(rules);
     });
   }
 
-  /** Puts the rules back until the signal is aborted. */
+  /** Restores the rules at intervals, until the signal is aborted. */
   run(signal: AbortSignal): Promise<void> {
     return every(this.#clock, lookSeconds, signal, () => this.look());
   }
 
-  /** Puts the rules back if the kernel does not have all of them any more. */
+  /** Restores the rules if the kernel lacks any of them. */
   look(): Promise<void> {
     return this.#queue.run(async () => {
       if (this.#rules === undefined) return;
       try {
         const listing = await listRules();
-        // They may have been flushed before they were first listed.
+        // An empty listing: the rules may have been flushed before they were first listed.
         if (listing === '' || listing !== this.#listing) {
           this.#log.warn('another program changed the rules of the guard: they are restored');
           await this.#put(this.#rules);
@@ -106,7 +106,7 @@ export function firewallOptions(
 }
 
 /**
- * The ruleset, for `nft -f`. It decides by the exit address of a new connection: connections of the
+ * The ruleset, for `nft -f`. It applies to new connections from exit addresses; those of the
  * machine itself, or of the proxy to its helpers, pass. Applying it again replaces it.
  */
 export function firewallRules({ exit_ips, allowed, proxy_user }: FirewallOptions): string {
@@ -136,7 +136,7 @@ export function firewallRules({ exit_ips, allowed, proxy_user }: FirewallOptions
       : [`meta skuid "${proxy_user}" ${ipv6Leak(exits6)} ${reject}`]),
   ];
   return [
-    // Created before it is deleted, so that deleting it never fails; all of it is one transaction.
+    // Created before it is deleted, so that the deletion never fails. All of this is one transaction.
     `table ${table}`,
     `delete table ${table}`,
     `table ${table} {`,
@@ -166,7 +166,7 @@ export function removeFirewall(): Promise<void> {
 }
 
 /**
- * IPv6 of the proxy that leaves from another address than its exits; its helpers respond on ::1.
+ * Matches IPv6 of the proxy from other addresses than its exits. Its helpers are reached at ::1.
  */
 function ipv6Leak(exits6: readonly string[]): string {
   const other = exits6.length > 0 ? 'ip6 saddr != @exits6' : 'meta nfproto ipv6';
@@ -201,7 +201,7 @@ export function nft(rules: string): Promise<void> {
       else if (error) reject(new Error(`nft: ${stderr.trim() || error.message}`));
       else resolve();
     });
-    // A program that ends before it has read them is reported by its exit.
+    // If the program ends before it has read them, its exit code reports that.
     child.stdin?.on('error', ignore).end(rules);
   });
 }

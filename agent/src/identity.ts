@@ -66,7 +66,7 @@ export async function joinNetwork(joining: Joining): Promise<Joined> {
       `${state_dir} has joined already, as a node of ${server}; add --again to join once more, or set EXITWARD_AGENT_STATE_DIR.`,
     );
   }
-  // Before the code is used up: it must be possible to store the new identity.
+  // A code works once, so first make sure that the new identity can be stored.
   const file = await createPrivate(state_dir, path);
   try {
     const joined = await joinControl(url, { code, name, version }).catch((error) => {
@@ -75,7 +75,7 @@ export async function joinNetwork(joining: Joining): Promise<Joined> {
     const identity = { url, ...joined };
     await file.handle.writeFile(`${JSON.stringify(identity, null, 2)}\n`);
     await file.handle.sync();
-    // The policy is another server's, and its history may continue under the same name.
+    // The policy may be another server's, with a history of the same epoch.
     await rm(policyFolder(state_dir), { recursive: true, force: true });
     const usage_left = await leaveUsage(state_dir);
     await rename(file.path, path);
@@ -90,8 +90,8 @@ export async function joinNetwork(joining: Joining): Promise<Joined> {
 }
 
 /**
- * Puts the journal of the old identity aside: a batch is identified by the node that sends it.
- * Under another node, usage that was already accepted could count twice, and at another server.
+ * Moves the journal of the old identity aside: batches are identified by their node. Sent as another
+ * node, usage that was already accepted would count twice, or for another server.
  */
 async function leaveUsage(state_dir: string): Promise<UsageLeft | undefined> {
   const path = journalPath(state_dir);

@@ -74,7 +74,7 @@ export async function serveLocal(state_dir: string, local: Local): Promise<{ clo
   const server = createServer((request, response) => {
     respond(local, request, response).catch(() => response.destroy());
   });
-  // It gets its name once it can respond, and is only for this user.
+  // The socket gets its name when it can respond, and only this user has access.
   const unnamedPath = join(state_dir, `.${randomBytes(4).toString('hex')}`);
   try {
     await listen(server, unnamedPath);
@@ -105,8 +105,8 @@ export async function serveLocal(state_dir: string, local: Local): Promise<{ clo
 
 /**
  * Keeps other agents out of the folder until it is released, or this process ends in any way.
- * Undefined if one runs there. On systems where every socket needs a file, an agent that starts at
- * the same moment is only detected by its socket's name.
+ * Undefined if an agent runs there. On systems where every socket needs a file, an agent that
+ * starts at the same moment is detected only by the name of its socket.
  */
 export async function holdFolder(state_dir: string): Promise<{ release(): void } | undefined> {
   const lock = createListener((socket) => socket.destroy());
@@ -117,13 +117,13 @@ export async function holdFolder(state_dir: string): Promise<{ release(): void }
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
         if (tries === maxTries) return undefined;
-        // A program that another process is just starting briefly holds that process's open files.
+        // A child process that is just starting briefly holds the open files of its parent.
         await systemClock.sleep(0.05);
       }
     }
   }
   const release = () => void lock.close();
-  // This does not keep out an agent in another network namespace.
+  // The lock does not keep out an agent in another network namespace.
   if (!(await isRunning(state_dir))) return { release };
   release();
   return undefined;

@@ -65,8 +65,8 @@ export interface Running extends Local {
 /** How long a failed part waits before it starts again. */
 const pauseSeconds = 30;
 /**
- * The first poll reports what ended while no agent ran, and the next ones what is open since. In
- * separate reports that would look like too much at once.
+ * The first poll reports what ended while no agent ran, and the next ones what is still open. Both
+ * go into one report, which covers a longer time: separately, each would look like too much.
  */
 const firstReportSeconds = 3;
 /** How long a stopping agent waits for its usage to be accepted. */
@@ -97,14 +97,15 @@ class Agent implements Running {
   readonly #probePassword = randomBytes(24).toString('base64url');
   readonly #echoUrl: string;
   readonly #time: ControlTime;
-  /** Stops the parts; then the requests of the last of them. */
+  /** Stops the parts. */
   readonly #stopping = new AbortController();
+  /** Aborts the requests that are under way at the end. */
   readonly #over = new AbortController();
   readonly #parts: Promise<void>[] = [];
   /** By part. */
   readonly #failed = new Map<string, string>();
   readonly #faults = new FaultList();
-  /** Stays until there is a newer snapshot, which is complete and needs nothing older. */
+  /** Stays until there is a newer snapshot, which replaces everything older. */
   #storeFault: { sentence: string; generation: number | undefined } | undefined;
   #local: { close(): void } | undefined;
   #store: Store | undefined;
@@ -148,7 +149,7 @@ class Agent implements Running {
   async start(): Promise<void> {
     const { state_dir, engine, unknown_settings } = this.#config;
     for (const sentence of unknown_settings) this.#log.warn(sentence);
-    // First of all: this keeps a second agent out.
+    // The first step, since it keeps a second agent out.
     this.#local = await serveLocal(state_dir, this);
     const dir = policyFolder(state_dir);
     this.#store = await Store.open(dir, {
@@ -231,7 +232,7 @@ class Agent implements Running {
     const reporter = new FaultReporter({ faults: () => this.#faultsNow(), control, clock, log });
     this.#keep('link', (signal) => link.run(signal));
     this.#keep('health', async (signal) => {
-      // Before that there is no port to check, and the next round would come late.
+      // Until then there is no port to check.
       while (!link.status().applied && !signal.aborted) await clock.sleep(1, signal);
       await health.run(signal);
     });
@@ -339,7 +340,7 @@ class Agent implements Running {
     const outcomes = await Promise.allSettled(runs);
     // The last tick, at the stop, is still to come.
     if (signal.aborted) return;
-    // Two of them on one file would destroy each other's work.
+    // Two journals on one file would destroy each other's entries.
     this.#usage = undefined;
     await journal.close();
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
@@ -424,10 +425,10 @@ class Agent implements Running {
   async #stop(leave_running: boolean): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#parts);
-    // Each step runs even if others failed: above all, the counts must be stored.
+    // Each step runs even if others failed, above all so that the counts are stored.
     const steps = [
       async () => this.#lastUsed?.collect(),
-      // Once while deciders and kernel report what is open, and once for the final counts.
+      // One tick while deciders and kernel report what is open, and one for the final counts.
       async () => this.#usage?.meter.tick(),
       async () => this.#engine?.stop({ leave_running }),
       async () => this.#usage?.meter.tick(),

@@ -29,7 +29,7 @@ export interface Facts {
 }
 
 /**
- * No label has a value that a client can choose: there are only as many series as exits, Squids,
+ * Clients cannot choose the value of a label, so there are only as many series as exits, Squids,
  * reasons and kinds of faults.
  */
 export class Metrics {
@@ -150,7 +150,7 @@ export class Metrics {
       this.#free.set(bavail * bsize);
       this.#size.set(blocks * bsize);
     } catch {
-      // A missing disk is a fault, and no reason to hide the other metrics.
+      // A missing disk is a fault, but the other metrics are shown.
     }
     return this.registry.metrics();
   }

@@ -2,7 +2,7 @@
 // time, also after the agent has started, so each engine looks again every few seconds.
 import { promises as dns } from 'node:dns';
 
-/** In order, as `/etc/resolv.conf` lists them now; its own loopback if it lists none. */
+/** In the order of `/etc/resolv.conf`, read now; loopback if it lists none. */
 export function machineNameServers(): string[] {
   // Only a new resolver reads the file.
   return new dns.Resolver().getServers();

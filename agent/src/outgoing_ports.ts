@@ -1,12 +1,11 @@
-// The ports of this machine from which its outgoing connections leave, as the kernel's settings say
-// now.
+// The local ports of this machine's outgoing connections, by the kernel's current settings.
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 export interface OutgoingPorts {
   first: number;
   last: number;
-  /** How many there are, less the reserved ones. */
+  /** How many there are, without the reserved ones. */
   count: number;
   isReserved(port: number): boolean;
 }

@@ -30,7 +30,7 @@ export async function runUntilStopped(config: Config, notifySocket?: string): Pr
     const missing = missingInWords(await missingPrograms(config));
     if (missing) throw new Error(missing);
     const running = await runAgent(config);
-    // It counts as started even without the control plane: it works with the policy on disk.
+    // Without the control plane the agent counts as started, too: it uses the policy on disk.
     const patience = sleep(longestStartSeconds * 1000, undefined, { ref: false });
     if (notifySocket) void Promise.race([running.following, patience]).then(notifySystemd);
     await running.stop({ leave_running: (await stopped) === 'SIGUSR2' });

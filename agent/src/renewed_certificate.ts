@@ -1,5 +1,5 @@
-// The certificate of the TLS ports by ACME: it is renewed for the server's hostname, and failures
-// become faults.
+// Renews the certificate of the TLS ports by ACME, for the server's hostname. Failures become
+// faults.
 import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import { Answers } from '../../kit/src/acme/answers.ts';
@@ -21,7 +21,7 @@ export interface RenewedCertificateOptions {
 }
 
 const lookSeconds = 10;
-/** How often to look at the start, until there is a policy. */
+/** The interval at the start, until there is a policy. */
 const firstLookSeconds = 1;
 
 export class RenewedCertificate {
@@ -88,7 +88,7 @@ export class RenewedCertificate {
       },
       answers: new Answers(config.acme.listen, now),
       user_agent: `exitward-agent/${version}`,
-      // A port without a certificate is a fault of its own, and clients that verify would not use a
+      // Without a certificate the ports have a fault of their own, and clients would reject a
       // placeholder.
       placeholder: false,
       now,

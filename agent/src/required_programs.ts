@@ -1,5 +1,5 @@
-// The programs of the machine that a node does not start without, by its settings, each with the
-// command that installs it. The needs of a VPN are faults of the running node (vpn/machine.ts).
+// The programs without which a node does not start, by its settings, each with the command that
+// installs it. Programs that only a VPN needs become faults of the running node (vpn/machine.ts).
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Config } from './config.ts';
@@ -9,7 +9,7 @@ const run = promisify(execFile);
 /** Debian's package of each. */
 const packages = { ss: 'iproute2', setpriv: 'util-linux', nft: 'nftables' };
 export const squidPackage = 'apt-get install squid-openssl';
-/** The way out for a machine without Squid, and for an ordinary user. */
+/** The alternative on a machine without Squid, or for an ordinary user. */
 export const otherEngine =
   'set EXITWARD_AGENT_ENGINE=embedded, the engine that needs neither Squid nor root';
 
@@ -31,7 +31,7 @@ export async function outputOf(program: string, ...args: string[]): Promise<stri
   }
 }
 
-/** Those that the engine and the guard of these settings run, and that this machine lacks. */
+/** The programs that these settings need, and that this machine lacks. */
 export async function missingPrograms(config: Config): Promise<MissingProgram[]> {
   const { engine, guard } = config;
   const needed = [
@@ -60,7 +60,7 @@ export async function missingHelper(
   };
 }
 
-/** A program that fails is there. */
+/** Whether a program can be started; its exit code does not matter. */
 async function isInstalled(program: string): Promise<boolean> {
   return (await outputOf(program, '-v').catch(() => '')) !== undefined;
 }

@@ -16,7 +16,7 @@ export type NameFailure = Extract<Failure, 'unresolved' | 'no_name_server'>;
 
 /** No server was reached, or none responded in time. */
 const unreached: ReadonlySet<string> = new Set([TIMEOUT, CONNREFUSED]);
-/** Codes of a server that knows the name. Any other one is a failure of the server itself. */
+/** Codes with which a server answers about a name. Others are failures of the server itself. */
 const conclusive: ReadonlySet<string> = new Set([NODATA, NOTFOUND]);
 
 interface Resolved {
@@ -25,17 +25,17 @@ interface Resolved {
   until: number;
 }
 
-/** For all servers together, however many there are and however often each one is asked. */
+/** For all servers together, with all repetitions. */
 const patienceSeconds = 5;
 const timeoutMs = 1000;
 const tries = 3;
-/** A response is cached for its TTL, but no longer than this, so that changes take effect. */
+/** Responses are cached for their TTL, but not longer than this, so that changes take effect. */
 const longestSeconds = 60;
 const maxCached = 10_000;
 
 export class Resolver {
   /**
-   * Avoids getaddrinfo: its four threads are shared with all file access, and a few names with slow
+   * Not getaddrinfo: its four threads are shared with all file access, and a few names with slow
    * servers would block them all.
    */
   #dns = new dns.Resolver({ timeout: timeoutMs, tries });
@@ -51,7 +51,7 @@ export class Resolver {
     this.#clock = clock;
   }
 
-  /** Asks the machine's name servers of now. Cached responses of others are forgotten. */
+  /** Uses the machine's current name servers; if they changed, clears the cache. */
   followMachine(): void {
     if (!this.#isOfMachine || isDeepStrictEqual(machineNameServers(), this.#dns.getServers())) {
       return;
@@ -61,9 +61,9 @@ export class Resolver {
   }
 
   /**
-   * The addresses of a name, of one family; empty if it has only others. They are not checked. Dial
-   * exactly the addresses that were checked: the next response may have others. `unresolved`: the
-   * name does not exist, or its own servers fail. `no_name_server`: none of ours responds.
+   * The addresses of a name in one family; empty if it has none. The caller must check them, and dial
+   * exactly those that it checked: the next response may have others. `unresolved`: the name does
+   * not exist, or its own servers fail. `no_name_server`: none of ours responds.
    */
   async resolve(name: string, family: 4 | 6): Promise<string[] | NameFailure> {
     const key = `${family} ${name.toLowerCase()}`;
@@ -96,8 +96,8 @@ export class Resolver {
   }
 
   /**
-   * Node asks the next server only if one is silent. One that fails, or refuses to serve this
-   * machine, would hide those after it.
+   * Node asks the next server only if one is silent. A server that fails, or refuses this machine,
+   * would hide the others, so they are asked here.
    */
   async #askUntilKnown(name: string, family: 4 | 6): Promise<RecordWithTtl[]> {
     const ask = (resolver: dns.Resolver) =>

@@ -1,5 +1,4 @@
-// The certificate of the TLS ports and the VPN: can it be used, and do clients that verify it
-// accept it?
+// The certificate of the TLS ports and the VPN: is it usable, and do clients accept it?
 import { Trust } from '../../../kit/src/certificate.ts';
 import { fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import { Certificate } from '../certificate.ts';

@@ -1,4 +1,4 @@
-// The way to the control plane, step by step: name, connection, certificate and response; and a
+// The path to the control plane, step by step: name, connection, certificate and response; and a
 // comparison of the clocks.
 import { promises as dns } from 'node:dns';
 import type { IncomingMessage } from 'node:http';
@@ -133,7 +133,7 @@ async function checkAnswer(url: URL): Promise<Outcome> {
   }
 }
 
-/** A node should have its exit addresses itself: behind a NAT, the Internet sees others. */
+/** The exits must be addresses of this machine: behind a NAT, destinations see other addresses. */
 async function checkSeen(url: URL): Promise<Outcome[]> {
   const echo = `${url.href.replace(/\/*$/, '')}/node/echo`;
   const signal = AbortSignal.timeout(stepSeconds * 1000);
@@ -181,8 +181,8 @@ async function clock({ url, clock: nodeClock }: Subject): Promise<Outcome> {
   if (url !== undefined) {
     const time = new ControlTime(nodeClock);
     const end = time.begin();
-    // The certificate is not verified: it may fail because of the clock itself, and the time is no
-    // secret.
+    // The certificate is not verified: a wrong clock may be the reason why it fails, and the time is
+    // not secret.
     const response = get(healthOf(new URL(url)), false).catch(() => undefined);
     const date = (await response)?.date;
     end(date);

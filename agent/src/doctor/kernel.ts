@@ -1,5 +1,5 @@
-// The kernel: can connections be counted and closed, how many can be open, and are the proxy's
-// ports safe from its own use?
+// The kernel: can connections be counted and closed, how many can be open, and does it leave the
+// ports of the proxy free?
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -13,11 +13,11 @@ import { squidVersion } from './programs.ts';
 import type { NodeCheck, Subject } from './subject.ts';
 
 const run = promisify(execFile);
-/** Fewer are a shell's usual limit: enough for a few dozen clients with a browser each. */
+/** A shell's usual limit is lower: enough for a few dozen clients with a browser each. */
 const fewDescriptors = 8192;
 /** The kernel's default is 28,232. */
 const fewPorts = 28_000;
-/** Above the ports of the usual port scheme. */
+/** The range is above the ports of the usual port scheme. */
 const widenPorts =
   "sysctl -w net.ipv4.ip_local_port_range='13000 65535', and in /etc/sysctl.d; or more exits";
 

@@ -1,5 +1,5 @@
-// Names and the way out: do the name servers answer correctly, and can each exit reach the
-// Internet?
+// Names, and access to the Internet: do the name servers answer correctly, and can each exit reach
+// the Internet?
 import { randomBytes } from 'node:crypto';
 import { promises as dns, NODATA, NOTFOUND } from 'node:dns';
 import { isIP, isIPv6 } from 'node:net';
@@ -10,7 +10,7 @@ import { exitsOf } from './ports.ts';
 import type { NodeCheck, Subject } from './subject.ts';
 
 const patienceSeconds = 5;
-/** Each new name that a client asks for waits this long. */
+/** Clients wait this long for each new name. */
 const slowMs = 500;
 const maxAtOnce = 8;
 
@@ -39,7 +39,7 @@ async function names(subject: Subject): Promise<Outcome[]> {
   const outcomes = await Promise.all(servers.map((server) => judge(server, where, subject)));
   const good = outcomes.filter(({ state }) => state !== 'fault');
   if (good.length === 0) return outcomes;
-  // If one server answers, names do resolve, though only after the others time out.
+  // With one working server names are resolved, but only after the others have timed out.
   return outcomes.map((outcome) =>
     outcome.state === 'fault' ? { ...outcome, state: 'warning' } : outcome,
   );
@@ -87,7 +87,7 @@ async function judge(server: string, where: string, subject: Subject): Promise<O
   );
 }
 
-/** `family` 4: an IPv4 address, or else an IPv6 one. */
+/** `family` 4: asks for IPv4 addresses, and if there are none, for IPv6 ones. */
 async function ask(
   server: string,
   name: string,

@@ -1,4 +1,4 @@
-// The machine as a node: has it joined, does its agent run, and does that have the rights it needs?
+// The machine as a node: has it joined, does its agent run, and does the agent have its rights?
 import { readFileSync } from 'node:fs';
 import { fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import type { ConnectionLogState } from '../connection_log/connection_log.ts';
@@ -38,7 +38,7 @@ function node({ identity, status, config }: Subject): Outcome[] {
   return [state, ...faults];
 }
 
-/** Personal data: it is not to be kept by accident. */
+/** The log holds personal data, so the doctor always says whether it is on. */
 function connectionLog({ config, status }: Subject): Outcome {
   const { days, mode: setting } = config.connection_log;
   const { mode, kept_since }: ConnectionLogState = status?.connection_log ?? { mode: setting };

@@ -1,4 +1,4 @@
-// Addresses and ports: are the exits on this machine, and are the ports free, or the agent's own?
+// Addresses and ports: are the exits on this machine, and are the ports free or held by the agent?
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { whyConfined } from '../../../kit/src/address.ts';
@@ -56,7 +56,7 @@ async function addresses(subject: Subject): Promise<Outcome> {
 
 interface Holder {
   port: number;
-  /** Undefined: this user may not see it. */
+  /** Undefined: this user may not see the process. */
   pid: number | undefined;
 }
 
@@ -116,7 +116,7 @@ function beforeJoining(listening: ReadonlyMap<number, string[]>): Outcome {
   );
 }
 
-/** By inode of a socket: the process that has it open. */
+/** By a socket's inode, the process that has it open. */
 function ownersOf(inodes: readonly string[]): Map<string, number> {
   const wanted = new Set(inodes);
   const owners = new Map<string, number>();
@@ -129,7 +129,7 @@ function ownersOf(inodes: readonly string[]): Map<string, number> {
   return owners;
 }
 
-/** Whether it is the agent itself, or a Squid of its folder, which may outlive it. */
+/** Whether a process is the agent, or a Squid of its folder, which may outlive the agent. */
 function isOurs({ config, pid }: Subject, holder: number): boolean {
   return holder === pid || commandOf(holder).includes(`${config.state_dir}/squid/`);
 }

@@ -6,7 +6,7 @@ import type { Config } from '../config.ts';
 import { missingHelper, missingSquid, outputOf, squidPackage } from '../required_programs.ts';
 import type { NodeCheck, Subject } from './subject.ts';
 
-/** As in Debian 12. Older ones name no reason in a denial's header, and differ in settings. */
+/** As in Debian 12. Older ones have other settings, and no reason in the header of a denial. */
 const minSquid = 5;
 
 export const programChecks: NodeCheck[] = [
@@ -79,7 +79,7 @@ function apparmor({ config }: Subject): Outcome {
   );
 }
 
-/** Those of these programs whose profile, as the kernel lists it, is enforced. */
+/** The programs whose AppArmor profile is enforced, by the kernel's list. */
 export function enforcedProfiles(list: string, programs: readonly string[]): string[] {
   const isEnforced = (program: string) => {
     const names = [program, basename(program)];
@@ -96,7 +96,7 @@ async function firewall({ config }: Subject): Promise<Outcome> {
   }
   const missing = await missingHelper('nft');
   if (missing) return fault(missing.sentence, missing.remedy);
-  // It only reads, but needs the same rights as writing.
+  // Reading needs the same rights as writing.
   const rules = await outputOf('nft', 'list', 'tables').catch((error: Error) => error);
   if (rules instanceof Error) {
     return fault(

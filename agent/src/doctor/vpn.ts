@@ -1,4 +1,4 @@
-// The VPN: everything that the machine lacks for it. That is a problem only if the server has a VPN
+// The VPN: what the machine lacks to serve it. That is a problem only if the server has a VPN
 // service; on a machine that has not joined yet it is a note.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,9 +36,7 @@ export const vpnChecks: NodeCheck[] = [
 
 type Lacks = ReadonlyArray<Lack | undefined>;
 
-/**
- * Where Debian's charon has its plugins, and the packages of those that are not installed with it.
- */
+/** The plugins of Debian's charon, and the packages of those that are not installed with it. */
 const pluginFolder = '/usr/lib/ipsec/plugins';
 const pluginPackages = {
   'eap-radius': 'libcharon-extra-plugins',
@@ -84,7 +82,7 @@ async function lacksOf(subject: Subject): Promise<Lacks> {
 }
 
 function pluginLacks(): Lack[] {
-  // With another charon than Debian's, charon itself reports what it could not load.
+  // A charon that is not Debian's reports itself what it could not load.
   if (!existsSync(pluginFolder)) return [];
   return Object.entries(pluginPackages)
     .filter(([name]) => !existsSync(join(pluginFolder, `libstrongswan-${name}.so`)))
@@ -93,7 +91,7 @@ function pluginLacks(): Lack[] {
     });
 }
 
-/** It only reads, but needs the same rights as writing. */
+/** Reads the rules, which needs the same rights as writing them. */
 async function firewallLack(): Promise<Lack | undefined> {
   const tables = await outputOf('nft', 'list', 'tables').catch((error: Error) => error);
   if (tables === undefined)
@@ -105,7 +103,7 @@ async function firewallLack(): Promise<Lack | undefined> {
   };
 }
 
-/** Whether packets can be encrypted. The kernel is tried in a short-lived namespace. */
+/** Whether packets can be encrypted; the kernel is tested in a short-lived namespace. */
 async function sealingLack({ config }: Subject): Promise<Lack | undefined> {
   if (config.vpn.ipsec === 'userspace') {
     if (existsSync('/dev/net/tun')) return undefined;
@@ -117,7 +115,7 @@ async function sealingLack({ config }: Subject): Promise<Lack | undefined> {
 async function certificateLack({ config, clock, server }: Subject): Promise<Lack | undefined> {
   const certificate = new Certificate(config, () => clock.now());
   await certificate.renew();
-  // With ACME the certificate comes after joining, since it is for the server's hostname.
+  // ACME issues the certificate after joining, since it is for the server's hostname.
   if (certificate.current || (config.acme && !server)) return undefined;
   return {
     sentence: 'there is no certificate',

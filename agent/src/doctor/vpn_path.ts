@@ -1,5 +1,5 @@
-// The way of the VPN's packets through the machine: other firewalls, connection tracking, and the
-// check of the way back. A rule that lets them pass may stand anywhere, so these are warnings.
+// The path of the VPN's packets through the machine: other firewalls, connection tracking, and the
+// check of the return path. Some other rule may let the packets pass, so these are warnings.
 import { readFileSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -49,7 +49,7 @@ async function firewalls(pool: string): Promise<Outcome[]> {
       .map(({ family, table, name }) => `${family} ${table} ${name}`);
   const [input, forward] = [droppers('input'), droppers('forward')];
   const rules = input.length > 0 ? ((await outputOf('nft', '-t', 'list', 'ruleset')) ?? '') : '';
-  // Packets that have left prove that some rule accepts them.
+  // If packets have left the machine, some rule accepts them.
   const departed = forward.length > 0 ? await flowBytes().catch(() => undefined) : undefined;
   return [
     ...(input.length > 0 && !/\bdport\b.*\b4500\b/.test(rules)

@@ -1,5 +1,5 @@
-// Accepted connections. They are capped per address and while no request was let in, and counted
-// after that.
+// Accepted connections: capped per address, and in all while they have no admitted request; counted
+// for their user after that.
 import type { Socket } from 'node:net';
 import { clientNetworks, NetworkTally } from '../../../kit/src/client_networks.ts';
 import type { Own } from '../../../kit/src/owner.ts';
@@ -22,7 +22,7 @@ export class Accepted {
   /** Connections without an admitted request, oldest first, by the two ends of the connection. */
   readonly #waiting = new Map<string, Socket>();
   readonly #admitted: CappedConnections;
-  /** By the same, the accepted socket, and the connection once a request is let in. */
+  /** By the same key, the accepted socket, and the connection once a request is admitted. */
   readonly #open = new Map<string, Open>();
   readonly #users: UserCounts;
 
@@ -43,7 +43,7 @@ export class Accepted {
       socket.destroy();
       return;
     }
-    // The client has its port again before the end of its last connection was noticed.
+    // The client may reuse its port before the end of its last connection is noticed.
     this.#forget(ends);
     this.#byNetwork.add(networks, 1);
     this.#open.set(ends, { socket });
@@ -69,7 +69,7 @@ export class Accepted {
     this.#users.close(ends);
   }
 
-  /** The reason if it would be one too many for this authority or address, or in all. */
+  /** The reason, if it would be one too many: for the authority, the address, or in all. */
   admit(connection: Connection, authority: Authority, now: number): Reason | undefined {
     const { socket } = connection;
     const ends = endsOf(socket);
@@ -118,7 +118,7 @@ export class Accepted {
   }
 }
 
-/** The same before and within TLS; undefined for a closed connection. */
+/** The key of a connection, the same before and within TLS; undefined if it is closed. */
 function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket) {
   if (remoteAddress === undefined || remotePort === undefined) return undefined;
   return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;

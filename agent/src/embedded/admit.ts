@@ -1,5 +1,5 @@
-// Turns a request into a connection to its destination: it decides, resolves and dials. Or returns
-// the reason why not.
+// Turns a request into a connection to its destination: decides, resolves and dials; or returns why
+// not.
 import type { IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
@@ -47,8 +47,8 @@ export interface Context {
 }
 
 /**
- * Opens the connection to the destination that the policy gives this request, and sets who pays for
- * the exchange. It dials only checked addresses, and only from the exit of the port.
+ * Opens the connection to the destination as the policy says, and sets the payer of the exchange.
+ * It dials only checked addresses, and only from the exit of the port.
  */
 export async function admit(
   ctx: Context,
@@ -107,7 +107,7 @@ export async function admit(
   return origin;
 }
 
-/** It asks the kernel for both ends. Undefined when the client is gone already. */
+/** The use of an exit, with both ends as the kernel has them; undefined: the client is gone. */
 function useOf(
   client: Socket,
   { account, user }: Payer,
@@ -129,7 +129,7 @@ function useOf(
   };
 }
 
-/** Reads the raw headers: of two, it is unknown which one the client meant. */
+/** Reads the raw headers: if there are two, it is unknown which one counts. */
 function credentialsOf({ rawHeaders }: IncomingMessage) {
   const values = rawHeaders.filter(
     (_, index) => index % 2 === 1 && /^proxy-authorization$/i.test(rawHeaders[index - 1] ?? ''),

@@ -17,7 +17,7 @@ export interface Payer {
 export interface Exchange {
   /** Undefined while unknown, and for traffic that is not billed. */
   payer: Payer | undefined;
-  /** Billed bytes from the client, if that is not all of them, as for a chunked upload. */
+  /** Billed bytes from the client, if not all of them are billed, as for a chunked upload. */
   up: number | undefined;
   /** Bytes to the client that are not billed, such as `100 Continue`. */
   free_down: number;
@@ -25,7 +25,7 @@ export interface Exchange {
   use: ExitUse | undefined;
 }
 
-/** Requests that wait on a connection. Programs that send ahead, such as apt, send up to ten. */
+/** Most requests that wait on a connection. Programs that pipeline, such as apt, send up to ten. */
 const maxWaiting = 16;
 
 export class Connection {
@@ -37,7 +37,7 @@ export class Connection {
   readonly since: number;
   /** The exit of the last request that was let in. */
   exit_ip: string | undefined;
-  /** Owns the callbacks that work for this connection. */
+  /** The owner of this connection's callbacks. */
   readonly own: Own;
   readonly #onFinished: (traffic: Traffic) => void;
   readonly #onUsed: (use: OpenUse) => void;
@@ -48,7 +48,7 @@ export class Connection {
   #takesMore = true;
   /** Bytes transferred before the current exchange. */
   #before = { up: 0, down: 0 };
-  /** All bytes at the last look at which they had increased, and when that was. */
+  /** The total of all bytes when a look last found it increased, and the time of that look. */
   #moved: { bytes: number; at: number };
 
   constructor(
@@ -68,8 +68,8 @@ export class Connection {
     this.own = own;
     this.#onFinished = onFinished;
     this.#onUsed = onUsed;
-    // All ways to end a socket lead here: the client's, the program's, and Node's own. Afterwards
-    // the bytes of the last write that the system has not accepted look as if they were sent.
+    // However a socket ends, this is called. Afterwards, bytes of the last write that the system
+    // has not accepted look as if they were sent.
     const destroy = socket._destroy;
     socket._destroy = (error, done) => {
       own(() => this.#endLast())();
@@ -83,9 +83,9 @@ export class Connection {
   }
 
   /**
-   * Begins an exchange once those before it are over. Exchanges run one at a time, so that each
-   * byte has one payer. Never resolves if the connection accepts no more by then; one request too
-   * many ends it.
+   * Begins an exchange when the earlier ones are over. Exchanges run one at a time, so that each
+   * byte has one payer. Never resolves if the connection accepts no more requests by then. A
+   * request above `maxWaiting` ends the connection.
    */
   begin(): Promise<Exchange> {
     return new Promise((resolve) => {
@@ -110,8 +110,7 @@ export class Connection {
   }
 
   /**
-   * Ends the exchange at this byte; does nothing if it is over already. The next bytes belong to
-   * the next exchange.
+   * Ends the exchange: further bytes belong to the next one. Does nothing if it is over already.
    */
   end(exchange: Exchange): void {
     if (exchange !== this.#current) return;
@@ -136,20 +135,20 @@ export class Connection {
     if (!payer) return undefined;
     const { up, down } = this.#transferred();
     const receivedBytes = up - this.#before.up;
-    // With the next request already received, the end of this one is unknown: everything received
-    // is billed.
+    // If the next request was already received, the end of this one is unknown, and everything
+    // received is billed.
     const billedBytes = this.hasWaiting ? receivedBytes : (bodyBytes ?? receivedBytes);
     return {
       connection: this.name,
       account: payer.account,
       user: payer.user,
       up: Math.min(billedBytes, receivedBytes),
-      // Bytes that are not billed may not be written yet.
+      // Some of the bytes that are not billed may not be written yet.
       down: Math.max(0, down - this.#before.down - free_down),
     };
   }
 
-  /** Its bytes so far, and when they last increased, as far as it was looked at. */
+  /** Its bytes so far, and the look at which they last increased. */
   look(now: number): { up: number; down: number; last_byte_at: number } {
     const { up, down } = this.#transferred();
     const { bytes, at } = this.#moved;
@@ -167,7 +166,7 @@ export class Connection {
     begin(this.#current);
   }
 
-  /** Decrypted bytes, over TLS. Bytes that the system has not accepted do not count yet. */
+  /** With TLS, decrypted bytes. Bytes that the system has not accepted do not count yet. */
   #transferred() {
     const { bytesRead, bytesWritten, writableLength } = this.socket;
     return { up: bytesRead, down: bytesWritten - writableLength };
@@ -176,7 +175,7 @@ export class Connection {
 
 interface Cursor {
   boot: string;
-  /** How many have finished since the engine started, up to this one. */
+  /** Its number among those finished since the engine started. */
   n: number;
 }
 

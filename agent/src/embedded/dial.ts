@@ -36,9 +36,9 @@ export async function dial(
 }
 
 /**
- * Names the port that it leaves from. If the kernel chooses, it takes one for this connection
- * alone, whatever its destination, so an exit would have as many connections as it has ports. A
- * named one is free as long as no connection to the same destination uses it (decision 0092).
+ * Chooses the local port itself. A port that the kernel chooses serves one connection only, so an
+ * exit could not have more connections than ports. A port that is named can be used once for each
+ * destination (decision 0092).
  */
 async function dialOne(
   own: Own,
@@ -50,7 +50,7 @@ async function dialOne(
   let outcome: Socket | Failure = 'exit_busy';
   for (let tries = 0; outcome === 'exit_busy' && tries < maxPorts; tries += 1) {
     const local = { localAddress: ip, localPort: randomPort(ports) };
-    // `setNoDelay` before it is connected would ask the kernel twice.
+    // `setNoDelay` on an unconnected socket would cost a second system call.
     const ends = { host, port, ...local, allowHalfOpen: true, noDelay: true };
     outcome = await open(own, () => connectTo(ends), patienceMs);
   }
@@ -78,7 +78,7 @@ const busyCodes = new Set(['EADDRINUSE', 'EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'
 
 function failureOf({ code = '', syscall }: NodeJS.ErrnoException): Failure {
   if (code === 'ETIMEDOUT') return 'timed_out';
-  // `bind`: the address is not on this machine. `connect`: the port has a connection to there.
+  // `bind`: the address is not on this machine. `connect`: the port is in use for this destination.
   if (code === 'EADDRNOTAVAIL') return syscall === 'bind' ? 'exit_unavailable' : 'exit_busy';
   return busyCodes.has(code) ? 'exit_busy' : 'unreachable';
 }

@@ -1,22 +1,21 @@
-// The way of a tunnel's bytes from its destination to the client. They are read into memory that is
-// used again (decision 0096): a stream would take 64 KiB for each read, and after some 40 MB of
-// that V8 searches its whole heap, the policy included.
+// Carries a tunnel's bytes from its destination to the client. They are read into reused memory
+// (decision 0096): a stream would allocate 64 KiB for each read, and after some 40 MB of that V8
+// collects its whole heap, the policy included.
 import { connect, type NetConnectOpts, type Socket } from 'node:net';
 import type { Own } from '../../../kit/src/owner.ts';
 
-/** At once, as a stream reads; and what waits for a client that is slower than its destination. */
+/** The size of one read, and of the buffer for a client that is slower than its destination. */
 const pieceBytes = 65_536;
-/** Kept for the next slow clients. */
+/** Most buffers kept for the next slow clients. */
 const maxSpares = 64;
 
-/** The bytes of every tunnel arrive here, and are copied before anything else is read. */
+/** Every tunnel reads into this buffer, and copies the bytes before the next read. */
 const landing = Buffer.allocUnsafeSlow(pieceBytes);
 const spares: Buffer[] = [];
 
 /**
- * Connects to a destination. It is read once it is resumed, and all that it sends is written to the
- * client: piece by piece, each when the client's side has taken the one before. Its end is not
- * passed on.
+ * Connects to a destination, and once resumed writes all that it sends to the client: piece by
+ * piece, each when the client's socket has accepted the one before. The end is not passed on.
  */
 export function connectFor(client: Socket, own: Own, options: NetConnectOpts): Socket {
   const passOn = own((length: number) => {

@@ -55,7 +55,7 @@ export interface EmbeddedOptions extends EngineOptions {
 
 const patience = { handshake_ms: 20_000, first_request_ms: 20_000, next_request_ms: 60_000 };
 
-/** A turn of the event loop ends this many connections: others wait for it meanwhile. */
+/** A turn of the event loop ends this many connections, since other work waits meanwhile. */
 const endedTogether = 500;
 /** How often expiries are checked. */
 const evaluateSeconds = 1;
@@ -63,8 +63,8 @@ const evaluateSeconds = 1;
 const retrySeconds = 5;
 
 /**
- * Starts the engine with the policy on disk; without one it listens nowhere until `catchUp` finds
- * one. The next `catchUp` tries failures again, and reports them.
+ * Starts the engine with the policy on disk. Without a policy it listens nowhere until `catchUp`
+ * finds one. The next `catchUp` retries failures, and reports them.
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<Engine> {
   const engine = new EmbeddedEngine(options);
@@ -87,7 +87,7 @@ const unparsed: Record<string, Failure> = {
 
 /** A request that cannot be read; `bytes` are those in which it became clear. */
 function failureOf(code: string, bytes: Buffer | undefined): Failure {
-  // Of a request with an unknown method, not of TLS or other bytes that are no request at all.
+  // An HTTP request with an unknown method; TLS, or other bytes, do not match.
   const hasMethod = code === 'HPE_INVALID_METHOD' && /^[\w!#$%&'*+.^`|~-]+ /.test(`${bytes}`);
   return hasMethod ? 'unsupported' : (unparsed[code] ?? 'bad_request');
 }
@@ -130,7 +130,7 @@ class EmbeddedEngine implements Engine {
     );
   }
 
-  /** Expiries pass, and ports become free, without a message. */
+  /** Looks at intervals: no event reports that an expiry passes, or that a port becomes free. */
   run(): void {
     const { clock, log } = this.#ctx;
     const { signal } = this.#stopping;
@@ -262,7 +262,7 @@ class EmbeddedEngine implements Engine {
     return this.#listeners.faults();
   }
 
-  /** Closes every connection; the bytes they transferred can still be polled. */
+  /** Closes every connection. Their bytes can still be polled. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#queue.run(() => this.#listeners.closeAll());
@@ -331,8 +331,7 @@ class EmbeddedEngine implements Engine {
   ): void {
     const connection = this.#ctx.connections.find(client);
     if (connection && client.writableEnded) return;
-    // This concerns the body of a request that `forward` already has, and rejects for the same
-    // reason.
+    // `forward` already has this request, and rejects it for the same reason.
     if (connection?.isBusy && code === 'HPE_INVALID_TRANSFER_ENCODING') return;
     // No response is possible before TLS is negotiated, nor in the middle of another response.
     if (!connection || connection.isBusy || !client.writable) client.destroy();

@@ -11,9 +11,9 @@ import type { Connection, Exchange } from './connections.ts';
 import { type Destination, readDestination } from './destination.ts';
 import { isDenial, type Rejection, rejectRequest } from './rejections.ts';
 
-/** A silent destination is given up after this long. */
+/** How long a destination may be silent. */
 const silenceMs = 15 * 60_000;
-/** Limit on interim responses such as `103 Early Hints`, which are not billed. */
+/** Most interim responses, such as `103 Early Hints`, which are not billed. */
 const maxInterim = 32;
 
 export async function forward(
@@ -25,7 +25,7 @@ export async function forward(
   const exchange = await connection.begin();
   if (response.destroyed) return;
   response.on('error', ignore);
-  // The exchange is over when the request was received and the response sent.
+  // The exchange is over when the whole request is received and the whole response is sent.
   const end = connection.own(() => connection.end(exchange));
   response.once(
     'finish',
@@ -56,13 +56,13 @@ function failureOf(request: IncomingMessage): Failure | undefined {
   return isReadable(request) && forwardsLeft(request) !== -1 ? undefined : 'unsupported';
 }
 
-/** A body gets a new framing, so its receiver would not know of any other transfer coding. */
+/** The body is framed again, so its receiver would not learn of another transfer coding. */
 function isReadable({ headers }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding'];
   return coding === undefined || /^chunked$/i.test(coding);
 }
 
-/** `Max-Forwards` for the next hop; -1: there must be none. */
+/** `Max-Forwards` for the next hop; -1: the request must not be forwarded. */
 function forwardsLeft({ method = '', headers }: IncomingMessage): number | undefined {
   const limit = /^(OPTIONS|TRACE)$/.test(method) ? Number(headers['max-forwards']) : Number.NaN;
   return Number.isNaN(limit) ? undefined : Math.max(limit, 0) - 1;
@@ -73,8 +73,8 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * After a denial the connection continues if nothing has arrived on it that would be billed; after
- * a failure never.
+ * Rejects a request. After a denial the connection continues unless billable bytes have arrived on
+ * it. After a failure it is closed.
  */
 function rejectInstead(
   connection: Connection,
@@ -101,7 +101,7 @@ function send(
   };
   const { own } = connection;
   const outgoing = createRequest({
-    // If it were reused, it might serve another account, or use an outdated address.
+    // A reused connection might serve another account, or lead to an outdated address.
     createConnection: () => target,
     method: request.method,
     path: destination.path,
@@ -109,7 +109,7 @@ function send(
     setHost: false,
   });
   outgoing.maxHeadersCount = 0;
-  // Node would add one of them where neither came.
+  // Node would add one of these if the client sent neither.
   for (const name of framing) outgoing.removeHeader(name);
   for (const [name, value] of requestHeaders(request, destination)) {
     outgoing.appendHeader(name, value);
@@ -141,7 +141,7 @@ function send(
       else outgoing.destroy();
     }),
   );
-  // An error in the middle of a response breaks the client's response too; this is one before it.
+  // The failure before a response. An error later breaks off the client's response, too.
   let failure: Failure = 'broken_answer';
   outgoing.on(
     'error',
@@ -165,8 +165,8 @@ function send(
     }),
   );
   if (request.headers['transfer-encoding'] !== undefined) countBody(own, request, exchange);
-  // The origin may answer before the body, and a client may wait for that. `flushHeaders` would
-  // write the bytes of the header as UTF-8.
+  // Sends the header before the body: the origin may answer at once, and the client may wait for
+  // that. `flushHeaders` would write the header as UTF-8.
   outgoing.write('', 'latin1');
   request.pipe(outgoing);
 }
@@ -179,7 +179,7 @@ function passInterim(
   { statusCode, statusMessage, rawHeaders }: InformationEvent,
 ): void {
   if (response.headersSent || request.httpVersion === '1.0') return;
-  // The client was answered as it expects: its connection continues after the response.
+  // The client got what it expected, so its connection continues after the response.
   if (statusCode === 100) {
     response.writeContinue();
     exchange.free_down += 'HTTP/1.1 100 Continue\r\n\r\n'.length;
@@ -212,8 +212,8 @@ const isToken = (text: string) => /^[\w!#$%&'*+.^`|~-]+$/.test(text);
 const isText = (text: string) => /^[\t\x20-\x7e\x80-\xff]*$/.test(text);
 
 /**
- * Whether the head of a response can be forwarded: Node reads more than it writes. Checked before
- * anything is written.
+ * Whether the head of a response can be forwarded. Node accepts more when it reads than when it
+ * writes, so this is checked before anything is written.
  */
 function isClean({
   httpVersionMajor,
@@ -242,7 +242,7 @@ function passOn(incoming: IncomingMessage, response: ServerResponse): void {
 
 type Header = [name: string, value: string];
 
-/** These determine the message's meaning, so they stay, whatever `Connection` says. */
+/** Headers that frame the body. They stay, even if `Connection` lists them. */
 const framing = ['content-length', 'transfer-encoding'];
 
 const hopByHop = [

@@ -1,5 +1,5 @@
-// The ports of the policy, opened and closed one by one as it changes, and the certificate of those
-// with TLS.
+// The ports of the policy, opened and closed one by one as the policy changes, and the certificate
+// of the TLS ports.
 import type { Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
@@ -60,8 +60,8 @@ export class Listeners {
   }
 
   /**
-   * Listens on exactly these ports, as far as possible; `faults` reports the rest. Ports that stay
-   * are not touched, nor are their connections. One call at a time.
+   * Listens on exactly these ports. Those that fail are reported by `faults`. Ports that stay, and
+   * their connections, are not touched. One call at a time.
    */
   async follow(wanted: ReadonlyMap<number, Listener>): Promise<void> {
     const faults: Fault[] = [];
@@ -126,7 +126,7 @@ export class Listeners {
     const server = tls
       ? createTlsServer({ ...timed, ...this.#certificate.current, handshakeTimeout: handshake_ms })
       : createServer(timed);
-    // Node would drop the headers beyond the 2,000th without a word.
+    // By default Node silently drops headers after the 2,000th.
     server.maxHeadersCount = 0;
     const sockets = new Set<Socket>();
     const note = (socket: Socket) => {
@@ -137,7 +137,7 @@ export class Listeners {
       socket.allowHalfOpen = true;
     };
     server.on('connection', note).on('secureConnection', note);
-    // Before that, a client that sends no more has gone: its place is free at once.
+    // A client that ends its side before the handshake is gone, so its place is free at once.
     server.on('secureConnection', keepOpen);
     this.#equip(server, port, tls);
     await new Promise<void>((resolve, reject) => {

@@ -44,7 +44,7 @@ export function rejectRequest(
 
 const lingerMs = 2000;
 
-/** Rejects without an HTTP server, as in place of a tunnel, and closes the connection. */
+/** Rejects on the bare socket, as for a tunnel, and closes the connection. */
 export function rejectRaw(socket: Socket, rejection: Rejection): void {
   const { status, headers, body } = partsOf(rejection);
   const lines = Object.entries({ ...headers, Connection: 'close' }).map(

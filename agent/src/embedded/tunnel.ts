@@ -35,7 +35,7 @@ export async function tunnel(
   }
   client.write('HTTP/1.1 200 Connection established\r\n\r\n');
   if (head.length > 0) client.unshift(head);
-  // All the tunnel's bytes pass here, in both directions.
+  // This socket carries all bytes of the tunnel, in both directions.
   const end = connection.own(() => client.destroy());
   client.setTimeout(ctx.idle_seconds * 1000, end);
   breakWith(connection.own, client, target);

@@ -1,14 +1,14 @@
-// How far this machine's clock is from the control plane's, by the times in its responses.
+// The difference between this machine's clock and the control plane's, by the times in responses.
 import type { Clock } from '../clock.ts';
 import type { Fault } from '../faults.ts';
 
-/** More than this matters: expiries and the staleness of the policy go by this machine's clock. */
+/** A larger difference is a fault: expiries and staleness are judged by this machine's clock. */
 const maxSeconds = 30;
-/** Both the header and the clock have whole seconds. */
+/** Both the header and the clock have a precision of one second. */
 const precisionSeconds = 1;
 /** A slower response is too inexact to end a fault. */
 const quickSeconds = 5;
-/** A figure that changes by less stays as it was reported. */
+/** The reported figure stays until it is off by this much. */
 const steadySeconds = 3;
 
 export class ControlTime {

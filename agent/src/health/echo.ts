@@ -20,7 +20,7 @@ export interface ProxyPort {
 
 const maxBytes = 4096;
 
-/** The echo's destination, as decisions compare it: the only one for the node's own checks. */
+/** The echo's destination as decisions compare it: the only one that the node's checks may reach. */
 export function destinationOf(url: URL): { host: string; port: number } {
   const bare = url.hostname.replace(/^\[(.*)\]$|\.$/, '$1');
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
@@ -50,7 +50,7 @@ async function openRequest(
   proxy: ProxyPort | undefined,
   signal: AbortSignal,
 ): Promise<ClientRequest> {
-  // Connections are never reused: each check needs a new one.
+  // Each check needs a new connection.
   const fresh = { agent: false, signal } as const;
   const isHttps = echo.protocol === 'https:';
   if (!proxy) return (isHttps ? httpsRequest : httpRequest)(echo, fresh);
@@ -72,8 +72,7 @@ function toProxy(
   const localAddress = freshLoopback(host);
   const ends = { host, port, ...(localAddress && { localAddress }) };
   const options = { ...ends, method, path, headers, agent: false, signal } as const;
-  // The certificate is for the name that customers use, and this connection never leaves the
-  // machine.
+  // The certificate is for the name that clients use, and this connection never leaves the machine.
   return tls ? httpsRequest({ ...options, rejectUnauthorized: false }) : httpRequest(options);
 }
 
@@ -95,7 +94,7 @@ async function openTunnel(proxy: ProxyPort, echo: URL, signal: AbortSignal): Pro
   return tlsConnect({ socket, host, ...(isIP(host) ? {} : { servername: host }) });
 }
 
-/** With the proxy's own reason, if it has refused: `503 (exit_busy)`. */
+/** The status, with the proxy's reason if it refused: `503 (exit_busy)`. */
 function statusOf({ statusCode, headers }: IncomingMessage): string {
   const reason = headers[reasonHeader.toLowerCase()];
   return typeof reason === 'string' ? `${statusCode} (${reason})` : `${statusCode}`;

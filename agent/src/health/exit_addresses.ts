@@ -1,5 +1,5 @@
-// Checks that this machine has the addresses of its exits: without one, no connection can leave
-// from it.
+// Checks that this machine has the addresses of its exits: no connection can leave from an address
+// that it lacks.
 import { createSocket } from 'node:dgram';
 import { createServer, isIPv6 } from 'node:net';
 import type { Clock } from '../clock.ts';
@@ -13,7 +13,7 @@ export interface ExitAddressesOptions {
 }
 
 const lookSeconds = 10;
-/** How often to look at the start, until there is a policy. */
+/** The interval at the start, until there is a policy. */
 const firstLookSeconds = 1;
 
 export class ExitAddresses {
@@ -49,7 +49,7 @@ export class ExitAddresses {
   }
 }
 
-/** Binds to it, as a connection does: a route can make an address local that no interface lists. */
+/** Tries to bind to it, since a route can make an address local that no interface lists. */
 export function isMissing(ip: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createSocket(isIPv6(ip) ? 'udp6' : 'udp4');
@@ -63,9 +63,8 @@ export function isMissing(ip: string): Promise<boolean> {
 }
 
 /**
- * Whether all ports of the exit are taken for a program that lets the kernel choose one before it
- * names the destination, as Squid before version 6 does. Listens for a moment, as only that and a
- * connection take a port of TCP.
+ * Whether the exit has no free port for a program that lets the kernel choose one before it names
+ * the destination, as Squid before version 6 does. Listens for a moment to find out.
  */
 export function isOutOfPorts(ip: string): Promise<boolean> {
   return new Promise((resolve) => {

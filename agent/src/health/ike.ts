@@ -16,7 +16,7 @@ import {
 import { isMissing } from './exit_addresses.ts';
 
 const port = 500;
-/** Enough for lost datagrams, and for a charon that is still starting. */
+/** Enough if datagrams are lost, or charon is still starting. */
 const maxTries = 4;
 const trySeconds = 1;
 
@@ -47,8 +47,8 @@ export async function askIke(
 }
 
 /**
- * These errors are fine: charon asks for another group or, with many logins under way, for a proof
- * of the client's address.
+ * Errors of a charon that serves the exit: it asks for another group or, with many logins under
+ * way, for a proof of the client's address.
  */
 const isWell: ReadonlySet<number> = new Set([
   notifications.invalid_ke_payload,
@@ -56,9 +56,9 @@ const isWell: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Sends a first message, and returns the response. It uses a loopback address: the firewall lets it
- * reach an exit, no client has it, and its packets never leave the machine. Errors: no response in
- * time.
+ * Sends a first message, and returns the response. It is sent from a loopback address: the firewall
+ * lets that reach an exit, no client can have it, and its packets never leave the machine. Errors:
+ * no response in time.
  */
 async function exchange(exit: string, version: IkeVersion, clock: Clock, signal: AbortSignal) {
   const socket = createSocket('udp4');

@@ -1,5 +1,5 @@
-// The programs of this node, such as Squid and charon, outlive upgrades of their packages: one that
-// still runs in the earlier version lacks what the upgrade fixed.
+// Detects programs of this node, such as Squid and charon, that still run in an old version after
+// an upgrade of their package, and so lack its fixes.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Clock } from '../clock.ts';
@@ -44,8 +44,8 @@ export class Programs {
 }
 
 /**
- * The name of a process's program if its file was replaced; undefined: it was not, or is not ours.
- * Deciders run in this agent's own Node, which its package upgrades with the agent.
+ * The name of a process's program if its file was replaced; undefined: it was not, or the process
+ * is not this node's. Deciders run in the agent's own Node, which is upgraded with the agent.
  */
 function outdatedProgram(pid: string, mark: string): string | undefined {
   try {
@@ -58,7 +58,7 @@ function outdatedProgram(pid: string, mark: string): string | undefined {
     );
     return isOurs ? program : undefined;
   } catch {
-    // It has ended, or is another user's.
+    // The process has ended, or is another user's.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-// The status of an exit, from the outcomes of its last checks.
+// Derives the status of an exit from the outcomes of its last checks.
 import type { HealthStatus } from '../../../kit/src/node_interface.ts';
 
 /**
@@ -8,7 +8,7 @@ export type Outcome = 'right' | 'slow' | 'wrong' | 'failed';
 
 /** The number of outcomes that decide an exit's status. */
 export const maxOutcomes = 5;
-/** This many failures in a row are no coincidence. */
+/** Fewer failures in a row may be a coincidence. */
 const minFailures = 3;
 
 /** The status that follows from the last outcomes, newest last. */
@@ -17,7 +17,7 @@ export function evaluate(outcomes: readonly Outcome[]): HealthStatus {
   const isGood = (outcome: Outcome) => outcome === 'right' || outcome === 'slow';
   const bad = last.slice(last.findLastIndex(isGood) + 1);
   if (last.length === 0) return 'unknown';
-  // After a wrong address, a failure is no improvement.
+  // A failure after a wrong address does not improve the status.
   if (bad.includes('wrong') || bad.length >= minFailures) return 'crit';
   return last.at(-1) === 'right' && last.every(isGood) ? 'ok' : 'warn';
 }

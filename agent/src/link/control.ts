@@ -1,5 +1,5 @@
-// The control plane, as the agent sees it (docs/node.md), and the HTTP client that speaks to a real
-// one.
+// The control plane's interface for the agent (docs/node.md), and the HTTP client that implements
+// it.
 import type { Agent as HttpAgent, IncomingMessage } from 'node:http';
 import type {
   Answer,
@@ -31,17 +31,17 @@ import type { ConnectionReports } from './watches.ts';
 /** One step of the history. */
 export interface StreamEvent {
   position: Position;
-  /** All records of this revision. None if the step only says how far the history reaches. */
+  /** All records of this revision; empty if the step only reports how far the history reaches. */
   records: NodeRecord[];
 }
 
-/** A request that fails does so with a ControlError. */
+/** Requests fail with a ControlError. */
 export interface ControlPlane {
   /** The response of GET /node/snapshot, in pieces of any size. */
   snapshot(signal: AbortSignal): AsyncIterable<Uint8Array>;
   /**
-   * The changes after this position, until the stream breaks. The request acknowledges the
-   * position, unless `acknowledges` is false.
+   * The changes after a position, until the stream breaks. The request acknowledges that position
+   * unless `acknowledges` is false.
    */
   changes(after: Position, signal: AbortSignal, acknowledges?: boolean): AsyncIterable<StreamEvent>;
   acknowledge(position: Position): Promise<void>;
@@ -74,7 +74,7 @@ export interface HttpControlOptions {
   connections?: () => number | undefined;
   /** How the agent logs connections, for acknowledgements. */
   connection_log?: string;
-  /** How long a response may take to begin; a short one may take three times as long in all. */
+  /** How long a response may take to begin; a short one may take three times as long to end. */
   response_seconds?: number;
   /** A stream without an event for this long is dead, as is a snapshot without data. */
   silence_seconds?: number;
@@ -83,7 +83,7 @@ export interface HttpControlOptions {
 }
 
 const usualResponseSeconds = 10;
-/** A large event counts as a sign of life for each of these pieces, not only at its end. */
+/** A large event is a sign of life with each of these pieces, not only at its end. */
 const eventPieceBytes = 64 * 1024;
 
 export class HttpControl implements Control {
@@ -128,7 +128,7 @@ export class HttpControl implements Control {
     const response = await this.#open('GET', '/changes', headers, signal);
     const reader = new EventReader(this.#options.max_event_length);
     const silence = this.#silence(response);
-    // Comments and a trickle of bytes are no sign of life.
+    // Comments, or a trickle of bytes, are not a sign of life.
     let nextBytes = eventPieceBytes;
     for await (const piece of piecesOf(response, silence)) {
       for (const event of readEvents(reader, piece)) {
@@ -152,7 +152,7 @@ export class HttpControl implements Control {
     await this.#post('/acks', position, this.#agentHeaders());
   }
 
-  /** In a header, since older control planes reject members that they do not know. */
+  /** Sent as headers, since older control planes reject unknown members. */
   #agentHeaders(): Record<string, string> {
     const connections = this.#connections?.();
     const log = this.#connectionLog;
@@ -168,7 +168,7 @@ export class HttpControl implements Control {
       keyof UsageAnswer,
       unknown
     >;
-    // The journal drops its usage because of this response, so it must be a real one.
+    // The journal drops usage because of this response, so its form is checked.
     const isAnswer =
       typeof counted === 'boolean' &&
       typeof held === 'boolean' &&
@@ -305,7 +305,7 @@ function readEvents(reader: EventReader, piece: Uint8Array): ServerEvent[] {
   try {
     return reader.read(piece);
   } catch (error) {
-    // It would be as long the next time. A snapshot avoids it, as after a gap.
+    // It would be too long the next time, too. A snapshot avoids it, as after a gap.
     if (error instanceof EventTooLong)
       throw new ControlError(error.message, { code: 'snapshot_needed' });
     throw error;

@@ -83,7 +83,7 @@ export class ExitUseQuestions {
       const uses = await connectionLog.find(question);
       await control.answerExitUses(id, { ...connectionLog.state, ...uses });
     } catch (error) {
-      // The question is over.
+      // The question has ended.
       if ((error as Partial<ControlError>).status === 404) return;
       log.warn({ err: error, question: id }, 'a question about an exit cannot be answered');
     }

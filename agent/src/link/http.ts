@@ -1,5 +1,5 @@
-// One request of the node interface: it is sent, the response is read within limits of time and
-// size, and errors are classified.
+// Sends requests of the node interface, reads responses within limits of time and size, and
+// classifies errors.
 import type { Agent, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { Agent as HttpAgent, request as httpRequest } from '../../../kit/src/node_http.ts';
@@ -7,7 +7,7 @@ import { ControlError, connectionFault } from '../control_error.ts';
 import { version } from '../version.ts';
 
 const maxResponseBytes = 1024 * 1024;
-/** The longest wait that is accepted; more would be a mistake of something in between. */
+/** The longest accepted wait. A longer one would be a mistake of something in between. */
 const maxRetrySeconds = 30;
 
 interface Sending {
@@ -48,8 +48,7 @@ export async function send(sending: Sending): Promise<IncomingMessage> {
           }),
         },
       });
-      // The socket's own timeout would start only with the socket, and resolving names takes time
-      // too.
+      // The socket's own timeout would not include the time to resolve the name.
       const late = new ControlError(`no answer within ${response_seconds} seconds`);
       const timer = setTimeout(() => request.destroy(late), response_seconds * 1000);
       request.once('close', () => clearTimeout(timer));
@@ -92,7 +91,7 @@ async function errorOf(
   });
 }
 
-/** Gateways send errors as JSON too, and their 401 must not cost a node its policy. */
+/** Gateways also send errors as JSON, and a 401 of theirs must not revoke this node. */
 function isOfTokens({ headers }: IncomingMessage): boolean {
   return headers['www-authenticate'] === 'Bearer' && headers['x-request-id'] !== undefined;
 }

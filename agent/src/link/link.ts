@@ -1,5 +1,5 @@
-// The link to the control plane: changes go to disk and to the engine, and are acknowledged when in
-// force.
+// The link to the control plane: changes go to the disk and the engine, and are acknowledged when
+// they are in force.
 import { EventEmitter, once } from 'node:events';
 import type { Logger } from 'pino';
 import type {
@@ -32,13 +32,13 @@ export interface LinkOptions {
   control: ControlPlane;
   clock: Clock;
   log: Logger;
-  /** Called when a contract or a user has changed, or, without one, after a snapshot. */
+  /** Called when a contract or a user has changed; without an argument, after a snapshot. */
   onPayer?: (payer?: Payer) => void;
   /** Called with each record of a change. */
   onRecord?: (record: NodeRecord) => void;
   /** Called with an order once all changes before it are applied. */
   onOrder?: (id: number, order: EndOrder) => void;
-  /** Called when the control plane is heard from, at first and after each outage. */
+  /** Called when the control plane is first heard from, and after each outage. */
   onFollowing?: () => void;
 }
 
@@ -59,7 +59,7 @@ export interface LinkStatus {
 type Question = Extract<NodeRecord, { kind: QuestionKind }>;
 type Order = Extract<NodeRecord, { kind: 'end_connections' }>;
 
-/** Without this pause, hundreds of nodes with many changes would overload the control plane. */
+/** The pause between acknowledgements: hundreds of nodes must not overload the control plane. */
 const acknowledgingPauseSeconds = 0.1;
 const shortestDelaySeconds = 0.2;
 const longestDelaySeconds = 30;
@@ -78,11 +78,11 @@ export class Link {
   /** `moved`: one of the fields below has changed. */
   readonly #events = new EventEmitter();
   #applied: Position | undefined;
-  /** Something is stored that may not be applied yet. */
+  /** Whether something is stored that may not be applied yet. */
   #hasUnapplied = true;
   #unacknowledged: Position | undefined;
   #needsSnapshot = false;
-  /** They came after changes that are stored, and are carried out once those are applied. */
+  /** Questions and orders that wait until the changes before them are applied. */
   #passing: Array<Question | Order> = [];
   #isFollowing = false;
   #lastHeardAt: number | undefined;
@@ -122,8 +122,8 @@ export class Link {
   }
 
   /**
-   * Follows the control plane until the signal is aborted. The policy on disk is put in force
-   * first, whether the control plane is there or not. Anything that fails is tried again.
+   * Follows the control plane until the signal is aborted. First it puts the policy on disk in
+   * force, even if the control plane is unreachable. Anything that fails is tried again.
    */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([
@@ -159,10 +159,10 @@ export class Link {
     }
   }
 
-  /** Takes a snapshot if necessary, and follows the stream. It always ends with an error. */
+  /** Takes a snapshot if necessary, and follows the stream. Always ends with an error. */
   async #follow(signal: AbortSignal): Promise<void> {
     if (this.#needsSnapshot || !this.#store.position) await this.#takeSnapshot(signal);
-    // The stream acknowledges the position where it begins, unless the disk may lose it.
+    // Opening the stream acknowledges its first position, which the disk must not lose.
     const applied = await this.#whenApplied(signal);
     this.#stream = new AbortController();
     const over = AbortSignal.any([signal, this.#stream.signal]);
@@ -176,7 +176,7 @@ export class Link {
   }
 
   async #takeSnapshot(signal: AbortSignal): Promise<void> {
-    // A snapshot is as old as its beginning.
+    // A snapshot counts as heard when it was requested.
     const start = this.#clock.now();
     await this.#store.replace(this.#control.snapshot(signal), start);
     this.#needsSnapshot = false;
@@ -212,13 +212,12 @@ export class Link {
   }
 
   /**
-   * Notes that by this node's own count a payer is over the limit until then (epoch seconds; 0: it
-   * is not). It is put in force as a change is, and the next record of the contract, or of the
-   * user, ends it.
+   * Notes that, by this node's own count, a payer is over the limit until then (epoch seconds; 0:
+   * not over). This applies like a change, until the next record of the contract or the user.
    */
   limit({ account, user }: Payer, until: number): void {
     const { held } = this.#store;
-    // Until the control plane is heard from in this run, the age of the policy is unknown.
+    // The change needs the age of the policy, unknown until this run hears from the control plane.
     if (!held || this.#lastHeardAt === undefined) return;
     const value = until > 0 ? { until } : null;
     const record: NodeRecord =
@@ -241,7 +240,7 @@ export class Link {
     this.#events.emit('moved');
   }
 
-  /** Logs a failure and acts on it; returns how long to wait. */
+  /** Logs a failure and reacts to it; returns how long to wait. */
   async #afterFailure(error: Error, failures: number): Promise<number> {
     const { code, status, retry_after_seconds = 0 } = error as Partial<ControlError>;
     this.#faults.set('control', `Changes from the control plane do not arrive: ${error.message}`);
@@ -254,11 +253,11 @@ export class Link {
       if (this.#revocation.noteRejected()) await this.#stopAuthorising();
       return this.#revocation.delay_seconds;
     }
-    // Hundreds of nodes get the same number.
+    // Hundreds of nodes may get the same number, so each waits for a random time.
     return Math.max(retry_after_seconds * (1 + Math.random()), delayAfter(failures));
   }
 
-  /** Leaves an empty policy, which lets no connection in and makes the node start over. */
+  /** Stores an empty policy, which lets no connection in, so that the node starts over. */
   async #stopAuthorising(): Promise<void> {
     try {
       await this.#forget();
@@ -271,7 +270,7 @@ export class Link {
     this.#noteStored();
   }
 
-  /** Even on a full disk: once the policy is removed, there is room. */
+  /** Works even on a full disk: removing the old policy makes room. */
   async #forget(): Promise<void> {
     const replace = () => this.#store.replace(emptySnapshot(), this.#clock.now());
     await replace().catch(async (error) => {
@@ -301,7 +300,7 @@ export class Link {
     }
   }
 
-  /** Puts everything that is held in force, however many changes that are. */
+  /** Puts all held changes in force. */
   async #apply(): Promise<void> {
     this.#hasUnapplied = false;
     const stored = this.#store.position;
@@ -319,20 +318,20 @@ export class Link {
     for (const record of this.#passing.splice(0, passingCount)) this.#carryOut(record);
   }
 
-  /** A worker may have changes that an earlier agent could not write to the disk. */
+  /** The part of a position that is stored. Workers may have changes that no disk has. */
   #storedOf(applied: Position): Position {
     const { position } = this.#store;
     return position && covers(applied, position) ? position : applied;
   }
 
-  /** Takes a snapshot as soon as possible; until then the engine uses the policy it has. */
+  /** Takes a snapshot as soon as possible. Until then the engine uses its current policy. */
   #startOver(reason: string): void {
     this.#needsSnapshot = true;
     this.#stream.abort(gap(reason));
     this.#events.emit('moved');
   }
 
-  /** Resolves with what is held once that is applied. Errors: it cannot be applied. */
+  /** Resolves with the held position once it is applied. Errors: it cannot be applied. */
   async #whenApplied(signal: AbortSignal): Promise<Position> {
     for (;;) {
       signal.throwIfAborted();
@@ -353,7 +352,7 @@ export class Link {
       const position = this.#unacknowledged as Position;
       this.#unacknowledged = undefined;
       try {
-        // Opening the stream acknowledges too; until it is open, an acknowledgement is useless.
+        // Opening the stream acknowledges, too, so no acknowledgement is needed until it is open.
         if (this.#isFollowing) {
           await this.#control.acknowledge(position);
           await this.#clock.sleep(acknowledgingPauseSeconds, signal);
@@ -383,7 +382,7 @@ export class Link {
 
   #carryOut(record: Question | Order): void {
     const { kind, id, value } = record;
-    // Without a value it is over.
+    // Without a value the question has ended.
     if (!value) return;
     if (kind === 'end_connections') this.#onOrder(id, value);
     else void this.#answer(id, value);
@@ -393,7 +392,7 @@ export class Link {
     try {
       await this.#control.answer(id, await answerTo(value, this.#engine));
     } catch (error) {
-      // Another node answered first, or the question is over.
+      // Another node answered first, or the question has ended.
       if ((error as Partial<ControlError>).status === 404) return;
       this.#log.warn({ err: error, question: id }, 'a question cannot be answered');
     }
@@ -414,8 +413,8 @@ function gap(reason: string): ControlError {
 }
 
 /**
- * Reads all records, and of an unreadable one the readable part. One that does not identify itself
- * may take back a right, so a snapshot is taken without it.
+ * Reads all records; of an unreadable one, the readable part. Errors: a record does not identify
+ * itself. It may have withdrawn a right, so a snapshot is needed.
  */
 function readAll(received: readonly unknown[]): NodeRecord[] {
   try {

@@ -1,5 +1,5 @@
-// Reports each minute how many connections were denied since the agent started, by reason. The
-// figures are for charts, not for bills.
+// Reports each minute how many connections were denied since the agent started, by reason. This is
+// for charts, not for bills.
 import { randomUUID } from 'node:crypto';
 import { every } from '../clock.ts';
 import type { DecisionCounts } from '../policy/decision_tally.ts';

@@ -1,4 +1,4 @@
-// Has the store write the changes that its disk did not take, as soon as the disk works again.
+// Makes the store write the changes that its disk did not accept, as soon as the disk works again.
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { Store } from '../store/store.ts';
@@ -14,7 +14,7 @@ export interface Repairing {
 }
 
 const fullPauseSeconds = 1;
-/** After a failed sync the whole policy is written again, which is a lot of work. */
+/** After a failed sync the whole policy is written again, so attempts are rare. */
 const unsyncedPauseSeconds = 30;
 
 export async function keepRepaired(options: Repairing, signal: AbortSignal): Promise<void> {

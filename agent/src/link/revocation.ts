@@ -3,7 +3,7 @@
 
 const minRejections = 3;
 const minSeconds = 30;
-/** Between attempts while the token is rejected. */
+/** The delay between attempts while the token is rejected. */
 const doubtfulDelaySeconds = 11;
 const revokedDelaySeconds = 60;
 
@@ -31,7 +31,7 @@ export class Revocation {
     this.isRevoked = false;
   }
 
-  /** The control plane does not know the token. Returns whether it is time to believe that. */
+  /** The control plane does not know the token. Returns whether the node counts as revoked. */
   noteRejected(): boolean {
     if (this.#rejections === 0) this.#since = this.#steady();
     this.#rejections += 1;

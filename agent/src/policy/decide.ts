@@ -1,4 +1,4 @@
-// The decision, the same for all engines: whose request it is, whether it may pass, from which
+// The decision, the same for all engines: the user of a request, whether it may pass, from which
 // exit, and to which address.
 import type {
   Authority,
@@ -21,7 +21,7 @@ import {
 import type { Listener, Policy } from './policy.ts';
 
 /**
- * User name of the node's own checks. No real user can have it: names begin with a letter or digit.
+ * The username of the node's own checks. No user can have it: names begin with a letter or digit.
  */
 export const probeUser = '-probe';
 
@@ -81,8 +81,8 @@ export function decide(policy: Policy, rules: Rules, request: ProxyRequest, now:
 }
 
 /**
- * Decides as a proxy would, including what is counted: the caps on connections, and the limits of
- * the user. A proxy has no VPN.
+ * Decides like a proxy, with the counts: the caps on connections, and the limits of the user. A
+ * proxy has no VPN.
  */
 export function decideWithin(
   objectionTo: (source: string, authority: Authority) => Reason | undefined,
@@ -95,7 +95,7 @@ export function decideWithin(
   return within(objectionTo, question.source, decide(policy, rules, question, now));
 }
 
-/** The decision, unless an allowed one is one too many. */
+/** The decision; a denial if an allowed connection would be one too many. */
 export function within(
   objectionTo: (source: string, authority: Authority) => Reason | undefined,
   source: string,
@@ -114,8 +114,8 @@ export function isDrained({ server }: Policy, { node }: Rules): boolean {
 }
 
 /**
- * Why an open connection is not allowed any more, if so. Its listener is not checked again.
- * `service`: `proxy` or a VPN service; undefined: not known, and not judged.
+ * Why an open connection is not allowed any more; undefined: it is. Its listener is not checked
+ * again. `service`: `proxy` or a VPN service; undefined: unknown, and not checked.
  */
 export function revocationOf(
   policy: Policy,
@@ -136,7 +136,7 @@ export function revocationOf(
       ? identifyByAddress(policy, rules, contract.port_scheme, authority.ip, now)
       : identifyByClaims(policy, authority, now);
   if (typeof principal === 'string') return principal;
-  // The address may belong to another user by now, who would pay for the traffic.
+  // The address may now belong to another user, who would pay for the traffic.
   if (principal.account.id !== authority.account || principal.user.id !== authority.user) {
     return 'unknown_address';
   }

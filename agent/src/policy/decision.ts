@@ -1,4 +1,4 @@
-// Decisions as types: the questions to a node, the settings of its operator, and the outcomes.
+// The types of decisions: questions to a node, the settings of its operator, and outcomes.
 import type { Network } from '../../../kit/src/address.ts';
 import type { TokenClaims } from '../../../kit/src/node_interface.ts';
 import type { Reason } from './denials.ts';
@@ -17,7 +17,7 @@ export interface ProxyRequest {
   /** Destination, as the client wrote it; IPv6 with or without brackets. */
   host: string;
   destination_port: number;
-  /** Undefined: none were given. Null: given, and not readable. */
+  /** Undefined: the request has none. Null: they cannot be read. */
   credentials: Credentials | null | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface VpnLogin {
   login: string;
   /** The exit address that the client dialled. */
   exit_ip: string;
-  /** Where a client is of which it is asked. */
+  /** The client's address, if known. */
   source?: string | undefined;
   /** Whether the client has this password. */
   proves(password: string): boolean;
@@ -54,7 +54,7 @@ export interface Rules {
   /** Destination ports allowed for CONNECT, and for plain requests. */
   connect_ports: readonly PortRange[];
   http_ports: readonly PortRange[];
-  /** Addresses that are private or reserved and may be dialled all the same. */
+  /** Private and reserved addresses that the operator allows. */
   allowed: readonly Network[];
   /**
    * Addresses of this machine's interfaces, kept up to date by the engines. Exit addresses need not
@@ -67,7 +67,7 @@ export interface Rules {
   probe?: { password: string; host: string; port: number } | undefined;
 }
 
-/** Why a connection was let in: enough to decide later whether it still may be. */
+/** Why a connection was let in, with all that later checks of it need. */
 export type Authority =
   | { by: 'authlist'; account: number; user: number; entry: number; ip: string }
   | ({ by: 'token' } & TokenClaims)

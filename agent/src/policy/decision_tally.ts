@@ -1,4 +1,4 @@
-// Counts decisions by outcome and by duration, in plain numbers, since this runs for every request.
+// Counts decisions by outcome and by duration. Plain numbers, since this runs for every request.
 import type { Authority } from './decision.ts';
 import { allReasons, type Reason } from './denials.ts';
 
@@ -14,8 +14,8 @@ export const authorities = ['authlist', 'token', 'vpn', 'probe'] as const;
 const outcomes: readonly Outcome[] = [...authorities, ...allReasons];
 
 /**
- * The counts that deciders send to the agent. Names must not change: an agent may meet deciders of
- * the previous version.
+ * The counts that deciders send to the agent. The names must not change, since deciders of the
+ * previous version may be running.
  */
 export interface DecisionCounts {
   /** By outcome; outcomes without decisions are left out. */
@@ -47,7 +47,7 @@ export class DecisionTally {
     this.#isNew = true;
   }
 
-  /** Adds another tally's counts. Any process may send them, so impossible ones are left out. */
+  /** Adds another tally's counts, without impossible ones: a faulty process may have sent them. */
   add(counts: DecisionCounts): void {
     for (const outcome of outcomes) {
       const count = counts.outcomes?.[outcome];

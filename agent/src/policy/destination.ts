@@ -1,5 +1,5 @@
-// Where a request wants to go: its host as an address or as a hostname, and whether that may be
-// reached.
+// The destination of a request: its host as an address or as a hostname, and whether clients may
+// reach it.
 import { isIPv4 } from 'node:net';
 import { canonicalAddress } from '../../../kit/src/address.ts';
 import { mayDial } from '../address.ts';
@@ -13,8 +13,8 @@ export function readAddress(text: string): string | undefined {
 }
 
 /**
- * The destination as a hostname, in lower case and without the trailing dot. Undefined if it is
- * none. Odd spellings of addresses are none either, since a resolver would read them as addresses.
+ * The destination as a hostname, in lower case and without the trailing dot; undefined if it is not
+ * one. Odd spellings of addresses are not hostnames, since a resolver would read them as addresses.
  */
 export function readHostname(text: string): string | undefined {
   const name = (text.endsWith('.') ? text.slice(0, -1) : text).toLowerCase();

@@ -6,7 +6,7 @@ import type { Authority, Credentials, Rules } from './decision.ts';
 import type { Reason } from './denials.ts';
 import type { Account, AuthlistEntry, Policy, User } from './policy.ts';
 
-/** A user whom a request, or an open connection, belongs to, and why. */
+/** The user of a request or an open connection, and the authority for it. */
 export interface Principal {
   account: Account;
   user: User;
@@ -78,8 +78,8 @@ export function identifyByClaims(policy: Policy, claims: Claims, now: number): P
 }
 
 /**
- * The first reason to refuse a known user of a known account, if there is one. `service`: `proxy`
- * or a VPN service; undefined: not known, and not judged.
+ * The first reason to refuse an identified user, if there is one. `service`: `proxy` or a VPN
+ * service; undefined: unknown, and not checked.
  */
 export function faultOf(
   account: Account,
@@ -112,7 +112,7 @@ function faultByLimits(
   return over || now < limit_reached_until ? 'user_limit_reached' : undefined;
 }
 
-/** A clock that was set back must not make the policy look younger: by how much is unknown. */
+/** Also true for a policy from the future: after the clock was set back, its age is unknown. */
 function isStale(policy: Policy, rules: Rules, now: number): boolean {
   return Math.abs(now - policy.heard_at) >= rules.staleness_seconds;
 }

@@ -1,5 +1,5 @@
-// When each authlist entry last let a connection in, to the minute. Noted at every decision, and
-// held until it is reported.
+// When each authlist entry last let a connection in, to the minute: noted at every decision, and
+// held until reported.
 import type { Authority } from './decision.ts';
 
 export interface LastUsed {
@@ -29,8 +29,8 @@ export class LastUsedTimes {
   }
 
   /**
-   * Adds times that a helper noted. A value that makes no sense is left out: it would have the
-   * whole report rejected.
+   * Adds times that a helper noted, without invalid ones: because of one, the control plane would
+   * reject the whole report.
    */
   add(uses: readonly LastUsed[]): void {
     for (const { account, entry, at } of uses) {
@@ -41,7 +41,7 @@ export class LastUsedTimes {
     }
   }
 
-  /** Returns at most this many, and forgets them. */
+  /** Removes and returns at most this many. */
   take(maxUses = Number.POSITIVE_INFINITY): LastUsed[] {
     const uses: LastUsed[] = [];
     for (const [account, entries] of this.#byAccount) {

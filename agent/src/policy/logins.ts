@@ -1,4 +1,4 @@
-// The decision on logins to a VPN, by the same records and for the same reasons as for a proxy.
+// The decision on VPN logins, by the same records and with the same reasons as for a proxy.
 import { readLogin, vpnPassword } from '../../../kit/src/vpn_password.ts';
 import { deny, isDrained } from './decide.ts';
 import type { Decision, Rules, VpnLogin } from './decision.ts';
@@ -7,8 +7,8 @@ import { faultOf, identifyByClaims, identifyByToken, type Principal } from './id
 import { folded, type Policy } from './policy.ts';
 
 /**
- * Decides on one login, for the same reasons as `decide`. The firewall checks destinations later:
- * at a login they are not known yet. Pure, except for `proves`.
+ * Decides on one login, with the same reasons as `decide`. Destinations are unknown at a login, so
+ * the firewall checks them. Pure, except for `proves`.
  */
 export function decideLogin(policy: Policy, rules: Rules, login: VpnLogin, now: number): Decision {
   const { server } = policy;
@@ -36,7 +36,7 @@ function identifyByLogin(policy: Policy, login: VpnLogin, now: number): Principa
   const { vpn_key, vpn_generation: generation = 0 } = policy.server ?? {};
   let isOld = false;
   for (const { user: name, account: contract, expiry } of readLogin(login.login)) {
-    // A password proves which one is meant, where names differ in their case alone.
+    // If names differ only in case, the password shows which one is meant.
     const candidates = [...policy.accountsNamed(contract)].flatMap((account) =>
       account.usersNamed(name).map((user) => ({ account, user })),
     );

@@ -23,7 +23,7 @@ export interface User extends UserValue {
   limit_reached_until: number;
 }
 
-/** One address of one account. Flat and small: there may be a million of them. */
+/** One address of one account. Flat and small, since there may be a million. */
 export interface AuthlistEntry {
   account: Account;
   id: number;
@@ -39,7 +39,7 @@ export interface Override {
   expiry: number;
 }
 
-/** A port that clients connect to, and its meaning. */
+/** A port that clients connect to, and what it stands for. */
 export interface Listener {
   port: number;
   exit_ip: string;
@@ -102,12 +102,12 @@ export class Policy {
   /** Port scheme -> address -> the entry that claims it, or that outlasts the others. */
   readonly #addresses = new Map<string, Map<string, AuthlistEntry>>();
   /**
-   * The other entries, by scheme and address. The control plane grants an address only once, but a
-   * record may arrive before the record that frees its address. Until then two claims overlap.
+   * The other entries, by scheme and address. The control plane grants an address only once, but an
+   * entry may arrive before the change that frees its address. Until then two claims overlap.
    */
   readonly #outlasted = new Map<string, Set<AuthlistEntry>>();
 
-  /** Applies a record's new state. Applying it twice does no harm; unknown kinds are ignored. */
+  /** Applies a record's new state. Applying it twice is harmless; unknown kinds are ignored. */
   apply(record: NodeRecord): void {
     this.unreadable.note(record);
     if (record.value === null && 'account' in record && !this.accounts.has(record.account)) return;
@@ -168,7 +168,7 @@ export class Policy {
     return this.#addresses.get(scheme)?.get(ip);
   }
 
-  /** Slow with very many accounts: it is for metrics, not for decisions. */
+  /** For metrics; with very many accounts it is too slow for decisions. */
   get size(): PolicySize {
     const size = { accounts: this.accounts.size, users: 0, authlist: 0, overrides: 0 };
     for (const { users, authlist, overrides } of this.accounts.values()) {
@@ -179,7 +179,7 @@ export class Policy {
     return size;
   }
 
-  /** The whole policy as records: applied to an empty policy, they give this one again. */
+  /** The whole policy as records. Applied to an empty policy, they recreate this one. */
   *records(): Generator<NodeRecord> {
     yield { kind: 'server', value: this.server };
     yield { kind: 'keys', value: this.keys };
@@ -221,7 +221,7 @@ export class Policy {
 
   #setContract(account: Account, contract: ContractValue | undefined): void {
     const moves = account.contract?.port_scheme !== contract?.port_scheme;
-    // Addresses are claimed per port scheme, so another scheme means other claims.
+    // Addresses are claimed per port scheme, so a new scheme moves the claims.
     if (moves) for (const entry of account.authlist.values()) this.#unclaim(entry);
     if (account.contract?.name !== contract?.name) this.#claimName(account, contract?.name);
     account.contract = contract;
@@ -241,7 +241,7 @@ export class Policy {
 
   #setUser(account: Account, id: number, value: UserValue | null): void {
     if (!value) account.users.delete(id);
-    // All have the same fields, so that looking at one is fast.
+    // All users have the same fields, which makes access fast.
     else account.users.set(id, { limits: undefined, ...value, id, limit_reached_until: 0 });
   }
 
@@ -301,7 +301,7 @@ export class Policy {
       account.overrides.delete(id);
       if (account.overridesByHostname.get(before.hostname) === before) {
         account.overridesByHostname.delete(before.hostname);
-        // Two overrides of one hostname can overlap, as two claims on an address can.
+        // Like claims on an address, two overrides of one hostname can overlap.
         if (account.overrides.size > account.overridesByHostname.size) {
           for (const other of account.overrides.values()) nameOverride(account, other);
         }
@@ -314,12 +314,12 @@ export class Policy {
   }
 }
 
-/** A key for both parts: an address has no space in it. */
+/** A key of both parts. An address has no space in it. */
 function placeOf(scheme: string, ip: string): string {
   return `${ip} ${scheme}`;
 }
 
-/** Whether the first of two claims counts. The order in which they arrived must not matter. */
+/** Whether the first of two claims counts, regardless of the order in which they arrived. */
 function outlasts(entry: AuthlistEntry, other: AuthlistEntry): boolean {
   return (
     (entry.expiry - other.expiry || entry.account.id - other.account.id || entry.id - other.id) > 0

@@ -1,20 +1,20 @@
-// The records of the node interface, as the control plane sends them (docs/node.md), and the check
-// that one can be applied.
+// The records of the node interface, as the control plane sends them (docs/node.md), and the checks
+// before one is applied.
 
 import { isIP } from 'node:net';
 import type { ConnectionQuestion, SentRecord } from '../../../kit/src/node_interface.ts';
 
-/** A question that may come from this machine, with the token itself. */
+/** A question. From this machine it may contain the token itself. */
 export type OwnQuestion = ConnectionQuestion & { token?: string };
 
-/** Those of the control plane, and the node's own. */
+/** The records of the control plane, and the node's own. */
 export type NodeRecord =
   | SentRecord
-  /** By the node's own count the account is out of bytes until then (epoch seconds). */
+  /** By the node's own count the account is over its limit until then (epoch seconds). */
   | { kind: 'limit_reached'; account: number; value: { until: number } | null }
   /** The same of a user of the account. */
   | { kind: 'user_limit_reached'; account: number; id: number; value: { until: number } | null }
-  /** Why a record, or a part of it, was left out. The record's next state ends it. */
+  /** Why a record, or a part of it, was left out, until the record's next state. */
   | { kind: 'unreadable'; name: string; value: { message: string } };
 
 export type QuestionKind = 'explain' | 'explain_token' | 'explain_login';
@@ -31,12 +31,12 @@ const passing: readonly unknown[] = [
   ...['connections', 'end_connections', 'exit_uses', 'erased_users'],
 ];
 
-/** Whether a record is part of the policy. Questions, watches and orders are not: they pass. */
+/** Whether a record is part of the policy. Questions, watches and orders are not stored. */
 export function isStored(record: { kind?: unknown }): boolean {
   return !isQuestion(record) && !passing.includes(record.kind);
 }
 
-// ---- Whether a record is one --------------------------------------------------------------
+// ---- Checks of records --------------------------------------------------------------------
 
 /** A record that cannot be applied. */
 export class BadRecord extends Error {}
@@ -109,7 +109,7 @@ const count = check(
   'a whole number above 0',
   (value) => Number.isSafeInteger(value) && Number(value) > 0,
 );
-/** A limit that cannot be read takes the user's right with it: without it the user had more. */
+/** An unreadable limit makes the user's record unreadable: without it the user would have more. */
 const userLimits = object({
   connections: optional(count, undefined),
   addresses: optional(count, undefined),
@@ -138,7 +138,7 @@ const connectionFilter = {
   ...{ address: optional(text, undefined), exit_ip: optional(text, undefined) },
 };
 
-/** The members that identify a record of a kind, and those of its state. */
+/** The members that identify a record of this kind, and the check of its value. */
 interface Shape {
   names: Record<string, Check>;
   value: Check;
@@ -233,11 +233,11 @@ export function checkRecord(record: unknown): NodeRecord {
   return record;
 }
 
-/** Lists whose items can be read one by one: a bad item does not spoil the others. */
+/** Lists whose items are read one by one: a bad item does not affect the others. */
 const parts = { services: text, port_schemes: scheme, exit_ips: exit };
 
 /**
- * The faults of a value, in words, and the part of it that can be read; null if too little is left.
+ * The faults of a value, in words, and its readable part; null if too little is readable.
  */
 function readablePart({ kind, value }: NodeRecord): { value: unknown; faults: string[] } {
   const faults: string[] = [];
@@ -271,8 +271,8 @@ function readablePart({ kind, value }: NodeRecord): { value: unknown; faults: st
 }
 
 /**
- * The records to apply for one received. That is the record itself, or its readable part and a
- * record of why the rest was left out. A right that it granted before is then gone. Errors:
+ * The records to apply for a received one: the record itself, or its readable part and a record
+ * with the reason why the rest is left out. Rights that only the rest granted end. Errors:
  * BadRecord if the record does not identify itself.
  */
 export function readRecord(received: unknown): NodeRecord[] {

@@ -1,5 +1,5 @@
-// The last refused connections, for people who ask why: by minute, reason, source and user, held in
-// memory until they are reported. Destinations are not in them.
+// The last refused connections, for people who want to know the reason: by minute, reason, source
+// and user, without destinations. Held in memory until reported.
 import { canonicalAddress } from '../../../kit/src/address.ts';
 import type { Refusal as Sent } from '../../../kit/src/node_interface.ts';
 import { readLogin } from '../../../kit/src/vpn_password.ts';
@@ -11,15 +11,15 @@ export type Refusal = Sent & { reason: Reason };
 type Refused = Omit<Refusal, 'at' | 'count'>;
 
 /**
- * A flood from many addresses, or by one account, leaves room for the refusals of others.
+ * Most rows, so that a flood from many addresses, or by one account, leaves room for others.
  * `guesses`: logins of an account's users with a wrong password, which anybody can send.
  */
 const defaultMax = { all: 10_000, unnamed: 5000, account: 200, guesses: 100 };
 const maxCount = 1_000_000_000;
 
-/** One map write per refusal, and never more rows than `max` says. The newest ones stay. */
+/** One map write per refusal, and never more rows than `max` allows. The newest ones stay. */
 export class Refusals {
-  /** The oldest first. By account, its guesses under the negative; those that name none under 0. */
+  /** By account, the oldest first. Guesses are under the negative id, unnamed ones under 0. */
   readonly #byHolder = new Map<number, Map<string, Refusal>>();
   readonly #max: typeof defaultMax;
   #size = 0;
@@ -28,17 +28,17 @@ export class Refusals {
     this.#max = max;
   }
 
-  /** Nothing is noted of a client without an address. */
+  /** Notes a refusal, unless the client has no address. */
   note(refused: Refused | undefined, now: number): void {
     if (refused) this.#keep({ ...refused, at: now - (now % 60), count: 1 });
   }
 
-  /** Adds what another process noted; what makes no sense is left out. */
+  /** Adds the refusals that another process noted, without invalid ones. */
   add(refusals: readonly Refusal[]): void {
     for (const refusal of refusals) if (isSound(refusal)) this.#keep(refusal);
   }
 
-  /** Returns at most this many, and forgets them. */
+  /** Removes and returns at most this many. */
   take(maxRows = Number.POSITIVE_INFINITY): Refusal[] {
     const taking: Refusal[] = [];
     for (const [holder, rows] of this.#byHolder) {
@@ -98,17 +98,17 @@ export function refusedBy(
   return { reason, source: address, service, port, ...names };
 }
 
-/** Reasons that follow a genuine token: reading it again costs a look-up. */
+/** Reasons that imply a genuine token: reading it again costs only a look-up. */
 const afterToken: readonly Reason[] = [
   'expired_token',
   'old_token_version',
   'server_not_on_contract',
 ];
 
-/** Reasons that need no look at the password of a login. */
+/** Reasons that come before the check of a login's password. */
 const beforePassword: readonly Reason[] = ['not_ready', 'no_service', 'drained'];
 
-/** The user that the credentials name. A name alone, without an account, identifies no one. */
+/** The user that the credentials name. A name without an account identifies no user. */
 function namedBy(
   policy: Policy,
   question: Question,
@@ -136,7 +136,7 @@ function namedBy(
 const servicePattern = /^[a-z][a-z0-9-]{0,31}$/;
 const isId = (value: unknown) => Number.isSafeInteger(value) && (value as number) > 0;
 
-/** Whether the control plane would accept it: Squid's user may have sent anything. */
+/** Whether the control plane would accept it. Squid's user may have sent anything. */
 function isSound(refusal: Refusal): boolean {
   const { at, reason, source, service, port = 1, account, user, count } = refusal;
   return (

@@ -1,5 +1,5 @@
-// The open connections, each with the authority that let it in, so that those no longer allowed can
-// be closed.
+// The open connections, each with the authority that let it in, so that connections that are no
+// longer allowed can be closed.
 
 import { revocationOf } from './decide.ts';
 import type { Authority, Rules } from './decision.ts';
@@ -11,7 +11,7 @@ export interface Revoked {
   reason: Reason;
 }
 
-/** By account, so that a change of one account looks only at its own connections. */
+/** By account, so that after a change of one account only its connections are checked. */
 export class Sessions {
   readonly #byAccount = new Map<number, Map<string, Authority>>();
   readonly #accountOf = new Map<string, number>();
@@ -27,7 +27,7 @@ export class Sessions {
   }
 
   /**
-   * Notes the authority by which a connection is open now. A later request on it may have another.
+   * Notes the authority that lets a connection be open now. A later request may bring another one.
    */
   open(connection: string, authority: Authority): void {
     const account = authority.by === 'probe' ? 0 : authority.account;

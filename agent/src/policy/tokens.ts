@@ -3,18 +3,18 @@ import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import type { PublicKey, TokenClaims } from '../../../kit/src/node_interface.ts';
 
 const maxRemembered = 10_000;
-/** The last character of 64 bytes has only two bits: others would spell the same signature. */
+/** The last character has only two bits, and one spelling: others would be the same signature. */
 const format = /^ewt_([\w-]{1,400})\.([\w-]{85}[AQgw])$/;
 
 export class TokenReader {
   #keys = new Map<string, KeyObject>();
   /**
-   * Claims of tokens whose signature was checked, newest last. A check costs a hundred times as
-   * much as a look-up.
+   * Claims of tokens with a verified signature, newest last. A verification costs as much as a
+   * hundred look-ups.
    */
   #remembered = new Map<string, TokenClaims>();
 
-  /** Replaces the keys, and forgets the results of the old ones. */
+  /** Replaces the keys, and forgets the claims that older keys verified. */
   replaceKeys(keys: PublicKey[]): void {
     this.#keys = new Map(
       keys.map(({ kid, public_key: x }) => [
@@ -35,7 +35,7 @@ export class TokenReader {
     const remembered = this.#remembered.get(token);
     if (remembered) return remembered;
     const claims = this.#verify(token);
-    // Only genuine tokens are remembered, so that guesses cannot push them out.
+    // Only genuine tokens are remembered, so that guesses cannot displace them.
     if (claims) {
       this.#remembered.set(token, claims);
       if (this.#remembered.size > maxRemembered) {

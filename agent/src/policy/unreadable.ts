@@ -1,13 +1,13 @@
-// The records of a policy that cannot be read, or only in part. They are stored with it, so that a
-// restart knows them too.
+// The records of a policy that cannot be read, or only in part. They are stored with the policy, so
+// that they survive a restart.
 import type { Fault } from '../faults.ts';
 import { type NodeRecord, nameOf, unreadable } from './records.ts';
 
-/** This many are reported one by one; of the others, only their number. */
+/** This many are reported one by one, and the number of the others. */
 const maxShown = 20;
 
 export class Unreadable {
-  /** By the record's name: its fault. */
+  /** Faults by the record's name. */
   readonly #messages = new Map<string, string>();
 
   get size(): number {
