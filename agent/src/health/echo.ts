@@ -20,7 +20,7 @@ export interface ProxyPort {
 
 const maxBytes = 4096;
 
-/** The echo's destination as decisions compare it: the only one that the node's checks may reach. */
+/** The echo's destination, as decisions compare it. The node's own checks may reach no other. */
 export function destinationOf(url: URL): { host: string; port: number } {
   const bare = url.hostname.replace(/^\[(.*)\]$|\.$/, '$1');
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);

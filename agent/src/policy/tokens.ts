@@ -3,7 +3,7 @@ import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import type { PublicKey, TokenClaims } from '../../../kit/src/node_interface.ts';
 
 const maxRemembered = 10_000;
-/** The last character has only two bits, and one spelling: others would be the same signature. */
+/** The last character carries two bits. Other spellings of the same signature are not accepted. */
 const format = /^ewt_([\w-]{1,400})\.([\w-]{85}[AQgw])$/;
 
 export class TokenReader {

@@ -7,8 +7,8 @@ import type { KeyPair } from '../../certificate.ts';
 import type { Config } from '../../config.ts';
 
 /**
- * Writes them under a name of their own: the configuration in force still needs the files that it
- * names. Errors: those of the disk.
+ * Writes copies under a new name, since the configuration in force still needs the earlier ones.
+ * Errors: those of the disk.
  */
 export function copyCertificate(
   dir: string,
@@ -27,7 +27,7 @@ export function copyCertificate(
   return files;
 }
 
-/** Removes the copies that a configuration does not name; all of them if there is none. */
+/** Removes the copies that the configuration does not name; without a configuration, all. */
 export function removeOldCopies(dir: string, conf: string): void {
   const text = existsSync(conf) ? readFileSync(conf, 'utf8') : '';
   for (const name of readdirSync(dir)) {

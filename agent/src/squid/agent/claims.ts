@@ -1,18 +1,18 @@
-// A bound on what lines of Squid's log may claim, since an attacker with the rights of Squid's user
-// can write any line. Each connection may claim what the kernel counted; beyond that, all lines
-// together may claim what the machine carried.
+// Limits the bytes that lines of Squid's log may claim, since an attacker with the rights of
+// Squid's user can write any line. Each connection may claim what the kernel counted; beyond that,
+// all lines together may claim what the machine carried.
 import { readFileSync } from 'node:fs';
 import type { Bytes } from './connection.ts';
 
-/** An ended connection's line comes at most this late, see `longest_wait_seconds`. */
+/** The line of an ended connection comes at most this late (`longestWaitSeconds`). */
 const windowSeconds = 660;
 /** The interval between samples of the machine's count. */
 const sampleSeconds = 10;
-/** A request that reached an origin takes a few packets. So lines of few bytes are bounded too. */
+/** A request that reached an origin took a few packets, so lines of few bytes are charged this. */
 const minChargeBytes = 256;
 /** Assumed for the time before a reboot, whose count is lost: 100 Gbit/s. */
 const plausibleBytesPerSecond = 12.5e9;
-/** A clock that jumps must not end the window. */
+/** The longest step of the time: a clock that jumps must not end the window. */
 const longestStepSeconds = 60;
 
 /** The sentence for the operator. */
@@ -50,8 +50,8 @@ export class Claims {
   /**
    * Starts again with the lines after a cursor that is this many seconds old. They may claim what
    * the machine carried since it booted; if it booted after the cursor, also what a fast machine
-   * can carry in that time. `then`: the count at the cursor. A restarted container counts from
-   * zero, on the same machine.
+   * can carry in that time. `then`: the count at the cursor; a restarted container counts from
+   * zero although the boot is the same.
    */
   begin(seconds: number, isSameBoot: boolean, then = 0): void {
     const isSameCount = isSameBoot && then <= (this.#carried() ?? 0);
@@ -62,7 +62,7 @@ export class Claims {
     this.#claimed = 0;
   }
 
-  /** Reads what the machine has carried so far. Epoch seconds. */
+  /** Reads what the machine has carried so far. `now`: epoch seconds. */
   look(now: number): void {
     this.#total = this.#carried();
     const step = Math.min(Math.max(now - (this.#now ?? now), 0), longestStepSeconds);
@@ -96,8 +96,8 @@ export class Claims {
 
 /**
  * The IP bytes that this machine sent and received since it booted; undefined if the kernel does
- * not provide them. Each byte that a proxy bills is in it at least twice: it came in or was made
- * here, and it went out or was refused.
+ * not provide them. Bytes that a proxy bills are counted twice here, when they come in and when
+ * they go out.
  */
 export function carriedBytes(): number | undefined {
   try {

@@ -34,11 +34,11 @@ import type { MeterLog } from './meter_log.ts';
 export type State =
   /** A decider let it in, but it is not on the kernel's list: not yet, or no longer. */
   | 'unlisted'
-  /** Listed without an owner: most likely no request has been let in on it yet. */
+  /** Listed without an owner: most likely no request on it has been admitted yet. */
   | 'unowned'
   /**
-   * Without an owner, and a decider died that may have let it in. It is closed, since it could
-   * never be revoked.
+   * Without an owner after a decider died that may have let it in. It will be closed, since it
+   * could never be revoked.
    */
   | 'suspect'
   /** Listed, with a known owner. */
@@ -54,7 +54,7 @@ export interface Connection {
   squid: number;
   /** As a decider last reported. */
   owner: Authority | undefined;
-  /** A leaving decider reported its owner; the next list may be older than the connection. */
+  /** A leaving decider reported its owner. The next list may be older than the connection. */
   isAnnounced: boolean;
   /** As the kernel last listed it; undefined while unlisted. */
   socket: Socket | undefined;
@@ -66,13 +66,13 @@ export interface Connection {
   moved_at: number | undefined;
   /** Bytes of its finished requests, billed or not. */
   base: Bytes;
-  /** `base` came before the journal: its next line contains bytes that must not be reported. */
+  /** `base` was before the journal began: the next line contains bytes that must not be reported. */
   isLeft: boolean;
   /** The last reported bytes of its unfinished request, under a name that is never reused. */
   ahead: Traffic | undefined;
   /** The cookie of the previous connection of this name, which is over. */
   over: string | undefined;
-  /** The number of lists in which it has been a suspect. */
+  /** In how many lists it has been a suspect. */
   waited: number;
   /** When it ended, in epoch seconds. */
   ended_at: number | undefined;
@@ -83,7 +83,7 @@ export interface Bytes {
   down: number;
 }
 
-/** The part of a Squid that its connections depend on. */
+/** The properties of a Squid that its connections depend on. */
 export interface TrackedSquid {
   readonly number: number;
   readonly log: MeterLog;
@@ -111,7 +111,7 @@ type ConnectionParts = Partial<
   Pick<Connection, 'owner' | 'isAnnounced' | 'socket' | 'base' | 'isLeft' | 'ahead' | 'over'>
 >;
 
-/** A connection that a list shows, with its socket, or whose owner a decider reported. */
+/** A connection that is on a list, with its socket, or whose owner a decider reported. */
 export function create(squid: number, parts: ConnectionParts): Connection {
   const { owner, socket, isAnnounced = false, base = sum(), isLeft = false, ahead, over } = parts;
   const state = socket === undefined ? 'unlisted' : owner ? 'open' : 'unowned';
@@ -119,7 +119,7 @@ export function create(squid: number, parts: ConnectionParts): Connection {
   return { state, squid, owner, isAnnounced, socket, base, isLeft, ahead, over, ...times };
 }
 
-/** The bytes of a socket without those of TLS, never too many. */
+/** The bytes of a socket without those of TLS; rather too few than too many. */
 export function payloadOf({ up, down }: Socket, isTls: boolean): Bytes {
   const payload = (bytes: number) =>
     isTls ? Math.max(0, Math.floor(bytes * tlsShare) - tlsHandshakeBytes) : bytes;
@@ -168,7 +168,7 @@ export function beyond(bytes: Bytes, others: Bytes): Bytes {
   };
 }
 
-/** The larger of two sums of the same lines, of which either may lack some. */
+/** The larger of two sums of the same lines: either may lack lines. */
 export function larger(bytes: Bytes, other: Bytes): Bytes {
   return { up: Math.max(bytes.up, other.up), down: Math.max(bytes.down, other.down) };
 }

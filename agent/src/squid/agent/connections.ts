@@ -1,5 +1,5 @@
-// The client connections of this node's Squids: all that the agent knows of each, from its first
-// request to its last byte.
+// The client connections of this node's Squids: everything that the agent knows of each, from the
+// first request to the last byte.
 import type { Finished, Poll, Stored, Traffic } from '../../engine.ts';
 import type { Authority } from '../../policy/decision.ts';
 import type { Opened } from '../protocol.ts';
@@ -20,11 +20,11 @@ import {
 import { basesOf, type Cursor, cursorOfSquids, isSame, leave, restore } from './cursor.ts';
 import type { MeterLine } from './meter_log.ts';
 
-/** A Squid's death is noticed a little late; by then a few polls have read its log. */
+/** The death of a Squid is noticed late: this many polls may have read its log by then. */
 const pollsLately = 5;
 /**
- * How long to wait for the line of an ended connection: the other end is closed first. With a full
- * disk it never comes.
+ * How long to wait for the line of an ended connection. Squid writes it when the other end is
+ * closed; on a full disk, never.
  */
 const longestWaitSeconds = 600;
 /**
@@ -32,7 +32,7 @@ const longestWaitSeconds = 600;
  * older than the death.
  */
 const searchedLists = 2;
-/** How many lists a suspect gets until an owner is reported: a new decider needs one. */
+/** A suspect is closed after this many lists. A new decider needs one to report its owner. */
 const maxListsOfSuspect = 3;
 
 /** A connection on the kernel's list, with an owner. */
@@ -46,13 +46,13 @@ export class Connections {
   readonly #closeSuspects: (squid: number, connections: string[]) => void;
   /** Connections that have not ended, by name. */
   #live = new Map<string, Connection>();
-  /** Connections in the state `ended`, by name: another one may already have the same name. */
+  /** Connections in the state `ended`, by name. A live one may already have the same name. */
   #ended = new Map<string, Connection>();
   /** By Squid: how many more lists are searched for suspects. */
   readonly #searches = new Map<number, number>();
   /** The logs and sockets at the engine's start: a new journal begins after them. */
   #begun: { logs: Cursor['logs']; sockets: Socket[] } = { logs: {}, sockets: [] };
-  /** The cursor of the last poll: everything here continues from it. */
+  /** The cursor of the last poll, which the state here belongs to. */
   #lastCursor: Cursor | undefined;
   /** From the last polls, newest first: by name, bytes of lines without a listed connection. */
   #lately: Map<string, Bytes & { squid: number }>[] = [];
@@ -63,14 +63,14 @@ export class Connections {
   readonly #onLost: (name: string, connection: Connection, traffic: Traffic) => void;
   #isImplausible = false;
   /**
-   * The cookies that the kernel had reported when a Squid's death was counted: no later Squid had
-   * those connections.
+   * The cookies of destroyed sockets that were counted with a dead Squid. No later Squid had those
+   * connections.
    */
   readonly #spent = new Set<string>();
 
   constructor(options: {
     listSockets: (ports: readonly number[]) => Promise<Socket[]>;
-    /** Called at each list with the suspects whose time is up, until they are gone. */
+    /** Called with the suspects to close, at each list until they are gone. */
     closeSuspects: (squid: number, connections: string[]) => void;
     /**
      * The bytes that the machine sent and received since it booted; undefined: not known, and lines
@@ -94,7 +94,7 @@ export class Connections {
     return (this.#live.get(name) ?? this.#ended.get(name))?.state;
   }
 
-  /** Whether lines with impossible claims were left out; it stays so until a restart. */
+  /** Whether lines with impossible claims were left out since the agent started. */
   get isImplausible(): boolean {
     return this.#isImplausible;
   }
@@ -129,7 +129,7 @@ export class Connections {
     this.#searches.set(squid, searchedLists);
   }
 
-  /** Notes that a connection is revoked and about to be closed; returns false if that was known. */
+  /** Notes that a connection is revoked and will be closed; false if it already was. */
   revoke(name: string): boolean {
     const connection = this.#live.get(name);
     if (connection?.state === 'closing') return false;
@@ -153,7 +153,7 @@ export class Connections {
   /** Sends a Squid's deciders the current list, and applies their response. */
   async #sendList(squid: TrackedSquid, isExtra: boolean): Promise<void> {
     const { number, ports } = squid;
-    // With an empty list they would drop all open connections.
+    // The ports are unknown. An empty list would make the deciders drop all open connections.
     if (!ports) return;
     const listed = [...this.#live].flatMap(([name, connection]) =>
       connection.squid === number && connection.socket ? [name] : [],
@@ -169,7 +169,7 @@ export class Connections {
     if (overdue.length > 0) this.#closeSuspects(number, overdue);
   }
 
-  /** Searches a list for suspects, and counts it for the known ones; returns those to close. */
+  /** Finds new suspects on a list, and counts it for earlier ones; returns those to close. */
   #countSuspects(squid: number): string[] {
     const searches = this.#searches.get(squid) ?? 0;
     if (searches > 0) this.#searches.set(squid, searches - 1);
@@ -189,7 +189,7 @@ export class Connections {
 
   // ---- Traffic ----------------------------------------------------------------------------
 
-  /** Call it once, at the engine's start, before any traffic can have been reported. */
+  /** To be called once, at the engine's start, before any traffic is reported. */
   async begin(squids: readonly TrackedSquid[], now?: number): Promise<void> {
     const sockets = await this.#listSockets(squids.flatMap(({ ports }) => ports ?? []));
     const logs: Cursor['logs'] = {};
@@ -201,8 +201,8 @@ export class Connections {
   }
 
   /**
-   * The traffic since the cursor. One call at a time; extra polls do not count for suspects.
-   * Errors: the next call reports the traffic.
+   * The traffic since the cursor. One call at a time. Extra polls do not count for suspects. After
+   * an error, the next call reports the traffic.
    */
   async poll(
     cursor: unknown,
@@ -215,8 +215,8 @@ export class Connections {
     const isNext = this.#lastCursor !== undefined && isSame(from, this.#lastCursor);
     const logs = from?.logs ?? this.#begun.logs;
     const starts = squids.map(({ start }) => start);
-    // The log is read first: a request that ends after that is still listed, or read at the next
-    // poll.
+    // The log is read before the list, so a request that ends in between is not missed: its line is
+    // read at the next poll.
     const parts = await Promise.all(squids.map(({ log }) => log.read(logs[log.path], now)));
     const sockets = await this.#listSockets(squids.flatMap(({ ports }) => ports ?? []));
     if (!isNext) {
@@ -251,7 +251,7 @@ export class Connections {
         }
       }
     }
-    // A Squid that was started meanwhile may log lines of connections in this list only later.
+    // If a Squid was started meanwhile, the lines of listed connections may come later.
     const listed = squids.filter(({ ports, start }, index) => ports && start === starts[index]);
     this.#takeList(listed, sockets, logged, now);
     this.#giveUp(finished, now);
@@ -260,19 +260,19 @@ export class Connections {
     const open: Traffic[] = [];
     for (const [name, connection] of this.#live) {
       if (this.#ended.has(name)) continue;
-      // Once bytes were reported, they are reported until their line comes.
+      // Reported bytes stay reported until their line comes.
       connection.ahead = openTraffic(connection, tls) ?? connection.ahead;
       if (connection.ahead) open.push(connection.ahead);
     }
     const withoutStart = [...this.#ended].filter(([, { isLeft }]) => isLeft);
-    // A changed cursor is written to disk, so an idle machine's cursor must not change.
+    // A new cursor is written to disk, so on an idle machine it must not change.
     const isIdle = parts.every(({ entries }) => entries.length === 0);
     const carried = isIdle ? (from as Cursor | undefined)?.carried : this.#claims.carried;
     this.#lastCursor = { logs: positions, bases: basesOf(withoutStart, this.#live), boot, carried };
     return { finished, open, cursor: this.#lastCursor };
   }
 
-  /** Counts a dead Squid's connections to their end. Call it after a poll since the death. */
+  /** Counts a dead Squid's connections to their end. To be called after a poll since its death. */
   died(squid: TrackedSquid, destroyed: ReadonlyMap<string, Socket>, now: number): Finished[] {
     const finished = this.#finish(squid, destroyed, now);
     for (const [name, { squid: number }] of this.#live) {
@@ -282,8 +282,8 @@ export class Connections {
   }
 
   /**
-   * Counts what a dead Squid had, and drops it: by the kernel's last counts of its sockets, or by
-   * its last list.
+   * Counts and drops the connections of a dead Squid, by the kernel's last counts of its sockets
+   * (`destroyed`), or else by its last list.
    */
   #finish(squid: TrackedSquid, destroyed: TrackedSquid['destroyed'], now: number): Finished[] {
     this.#addYoung(squid, destroyed ?? new Map());
@@ -304,7 +304,7 @@ export class Connections {
           all.set(name, create(connection.squid, next));
         }
         const last = destroyed?.get(socket.cookie);
-        // The client's end, sent in response to Squid's, looks like a byte. Better one too few.
+        // The kernel counts the client's FIN as a byte. Rather one byte too few.
         if (last) connection.socket = { ...last, up: Math.max(socket.up, last.up - 1) };
         else if (all !== this.#live && !connection.ahead) continue;
         const final = openTraffic(connection, squid.tls_ports) ?? connection.ahead;
@@ -331,7 +331,7 @@ export class Connections {
       const { socket, owner, base = sum(), over } = this.#live.get(name) ?? {};
       if (socket || over === last.cookie) continue;
       const lines = this.#lately.flatMap((names) => names.get(name) ?? []);
-      // How much TLS added to a line's bytes is unknown.
+      // TLS adds an unknown number of bytes to those of a line.
       if (lines.length > 0 && squid.tls_ports.has(last.port)) continue;
       const ended = [this.#ended, ...this.#gone].map((all) => all.get(name)?.socket?.cookie);
       if (ended.includes(last.cookie)) continue;
@@ -361,7 +361,7 @@ export class Connections {
     }
   }
 
-  /** Applies a line; returns whether its connection is listed, or ended and waited for it. */
+  /** Applies a line; returns whether its connection is listed, or ended and waiting for it. */
   #takeLine(line: MeterLine, finished: Finished[], logged: Map<string, Bytes>): boolean {
     const { connection: name, owner, up, down, at } = line;
     const live = this.#live.get(name);
@@ -369,24 +369,24 @@ export class Connections {
     const connection = this.#ended.get(name) ?? gone?.get(name) ?? live;
     const { ahead, isLeft, base = sum() } = connection ?? {};
     const rest = isLeft ? beyond({ up, down }, base) : { up, down };
-    // The kernel's own counts replace a line that is left out.
+    // If the line is left out, the kernel's own counts replace it.
     const counted = larger(beyond(connection?.socket ?? sum(), base), ahead ?? sum());
     if (owner && !this.#claims.admit(rest, counted)) {
       this.#isImplausible = true;
       return true;
     }
     this.#onLine(line);
-    // Bytes that were counted ahead for another user, or are not billed after all, are taken back.
+    // Takes back bytes that were counted ahead for another user, or that are not billed after all.
     const isOwn = ahead && ahead.account === owner?.account && ahead.user === owner.user;
     if (ahead && !isOwn) finished.push({ ...ahead, up: 0, down: 0, at });
     const trafficName = isOwn ? ahead.connection : name;
     if (owner) finished.push({ connection: trafficName, ...owner, ...rest, at });
     // The first line after a connection's end is its last.
     if (this.#ended.delete(name)) return true;
-    // The line of a request that was counted ahead belongs to no other connection.
+    // A request that was counted ahead has no other line.
     if (!ahead) logged.set(name, sum({ up, down }, logged.get(name)));
     if (!connection) return false;
-    // How much of this request came before the journal is unknown, so rather too much is left out.
+    // Part of this request was before the journal began. Rather too much is left out.
     connection.base = sum(connection.base, { up, down });
     connection.isLeft = false;
     connection.ahead = undefined;
@@ -417,8 +417,7 @@ export class Connections {
         continue;
       }
       if (previous) this.#end(connection, previous, now);
-      // These lines may be from an earlier connection of this name. Then its bytes are reported a
-      // little late.
+      // If these lines are from an earlier connection of this name, bytes are reported a little late.
       const base = logged.get(connection);
       const { owner, isAnnounced } = previous ?? {};
       const created = create(squid, { owner, isAnnounced, socket, base });
@@ -435,13 +434,13 @@ export class Connections {
     }
   }
 
-  /** The connection is gone. If bytes were reported or left out, it waits for its line. */
+  /** Ends a connection that is gone. If bytes were reported or left out, it waits for its line. */
   #end(name: string, connection: Connection, now: number): void {
     if (!connection.ahead && !connection.isLeft) this.#gone[0]?.set(name, connection);
     else this.#ended.set(name, { ...connection, state: 'ended', ended_at: now });
   }
 
-  /** If the line of a connection never comes, the bytes counted ahead stand. */
+  /** Stops waiting for lines that never come. The bytes counted ahead stand. */
   #giveUp(finished: Finished[], now: number): void {
     for (const [name, connection] of this.#ended) {
       connection.ended_at ??= now;

@@ -5,7 +5,7 @@ import type { Socket } from '../sockets.ts';
 import { type Connection, create } from './connection.ts';
 import type { LogPosition } from './meter_log.ts';
 
-/** Stored with the counts, and useless without them: together they say what has been counted. */
+/** Stored together with the counts: only both together say what was counted. */
 export interface Cursor {
   logs: Record<string, LogPosition>;
   /** By connection. */
@@ -15,7 +15,7 @@ export interface Cursor {
   carried?: number | undefined;
 }
 
-/** A stored cursor, if it is one of Squids: that of another engine says nothing about them. */
+/** A stored cursor, if it is one of Squids; undefined for that of another engine. */
 export function cursorOfSquids(stored: unknown): Cursor | undefined {
   const { logs, bases } = (stored ?? {}) as Partial<Cursor>;
   return logs && bases ? (stored as Cursor) : undefined;
@@ -29,7 +29,7 @@ export function basesOf(...all: Array<Iterable<readonly [string, Connection]>>):
   for (const [connection, { socket, base, squid, isLeft }] of all.flatMap((entries) => [
     ...entries,
   ])) {
-    // A tunnel is a connection's only request: nothing was logged before it.
+    // Nothing has been logged of such a connection, as of one with a tunnel.
     if (!socket || (base.up + base.down === 0 && !isLeft)) continue;
     const [cookie, up, down] = [socket.cookie, base.up, base.down];
     bases[connection] = isLeft ? [cookie, up, down, squid, true] : [cookie, up, down, squid];
@@ -61,8 +61,8 @@ export function restore(
       continue;
     }
     const socket = socketOf(connection, cookie);
-    // Of two connections of one name, one is over and waits for its line: the one that was counted
-    // ahead.
+    // If two connections have one name, the one that was counted ahead is over, and waits for its
+    // line.
     (connected ? ended : live).set(connection, create(Number(squid), { socket, ahead }));
   }
   return { live, ended };

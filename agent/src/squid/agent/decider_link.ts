@@ -1,5 +1,5 @@
-// The agent's end of the connection to the deciders of one Squid: asks them questions, and passes
-// their messages on.
+// The agent's side of the connection to the deciders of one Squid: asks them questions, and passes
+// on their messages.
 import { chmodSync, chownSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Logger } from 'pino';
@@ -22,11 +22,11 @@ import {
 } from '../protocol.ts';
 
 export interface LinkEvents {
-  /** `over`: how many that were left open have ended, or are allowed again. */
+  /** `over`: how many revoked connections that were left open have ended or are allowed again. */
   onRevoked: (revoked: Revoked[], over?: number) => void;
   /** A decider leaves, and reports the connections that it let in. */
   onOpened: (opened: Opened) => void;
-  /** A decider is gone without such a report. */
+  /** A decider disconnected without such a report. */
   onLost: () => void;
   /** The connections of this Squid with their owners, for a new decider. */
   opened: () => Opened;
@@ -48,34 +48,34 @@ interface Decider {
   /** The last change sent to it because it is on no disk. */
   lastSent: UnstoredChange | undefined;
   isLeaving: boolean;
-  /** The users with limits here, and the last message about elsewhere that it was sent. */
+  /** The users with limits here, and the last message that it got about those elsewhere. */
   held: readonly Holding[];
   shared: string;
-  /** The messages of this second that are not responses. */
+  /** Messages in this second, without responses. */
   messages: number;
   /** How many bytes may wait to be read by it. */
   max_unread: number;
 }
 
-/** A decider responds within milliseconds, unless it is stuck. */
+/** A decider responds within milliseconds, unless it hangs. */
 const responseMs = 5000;
-/** Limits on what Squid's user can send here, far above what deciders need. */
+/** Limits on what Squid's user can send here, far above the needs of deciders. */
 const limits = {
-  /** While Squid is reconfigured there are two, and for a moment those that were just ended. */
+  /** During a reconfiguration there are two, and for a moment those that are ending. */
   deciders: 8,
-  /** A message with the owners of all connections that a Squid can have is a fifth of this. */
+  /** Five times the owners of all connections that a Squid can have. */
   message_bytes: 32 * 1024 * 1024,
   bytes_a_second: 64 * 1024 * 1024,
   /** Messages that are not responses. */
   messages_a_second: 1000,
-  /** Bytes left unread, except changes that are on no disk: those are bounded elsewhere. */
+  /** Unread bytes, without changes that are on no disk, which have a limit of their own. */
   unread_bytes: 32 * 1024 * 1024,
 };
-/** Users with limits who hold something at one Squid. */
+/** Most users with limits who hold something at one Squid. */
 const maxHoldings = 20_000;
 const maxUsesAtOnce = 5000;
 /**
- * A decider that has more sends it the next time. One under an attacker's control might never end.
+ * A decider with more uses sends them the next time. One that an attacker controls might never end.
  */
 const maxRoundsOfUses = 50;
 
@@ -83,7 +83,7 @@ const maxRoundsOfUses = 50;
 export class DeciderSilent extends Error {}
 
 /**
- * Raised when there is no decider: Squid starts another at once, and that one has to load first.
+ * Raised when there is no decider. Squid starts another at once, which has to load first.
  */
 export class DeciderAbsent extends Error {}
 
@@ -92,7 +92,7 @@ export class DeciderLink {
   /** All decisions that the deciders reported. */
   readonly decisions = new DecisionTally();
   #policySize: PolicySize | undefined;
-  /** Last uses that the deciders reported and that are not taken yet. */
+  /** Last uses that the deciders reported, until they are taken. */
   readonly #uses = new LastUsedTimes();
   readonly #refusals = new Refusals();
   readonly #events: LinkEvents;
@@ -115,7 +115,7 @@ export class DeciderLink {
   async listen(group: number | undefined): Promise<void> {
     rmSync(this.path, { force: true });
     await new Promise<void>((resolve, reject) => {
-      // Later too: an error then concerns a single connection that could not be accepted.
+      // Stays for later: an error then concerns a single connection that could not be accepted.
       this.#server.on('error', reject);
       this.#server.listen(this.path, resolve);
     });
@@ -200,7 +200,7 @@ export class DeciderLink {
         );
       }
     } catch {
-      // A decider that does not respond now reports them the next time.
+      // A decider that does not respond reports its uses the next time.
     }
     return this.#uses.take();
   }
@@ -210,7 +210,7 @@ export class DeciderLink {
     return [...this.#deciders].at(-1)?.held ?? [];
   }
 
-  /** Sends what they hold elsewhere, and when connections of theirs moved a byte. */
+  /** Sends the holdings of these users elsewhere, and when their connections last moved a byte. */
   share(elsewhere: Elsewhere[], moved: Array<[connection: string, at: number]>): void {
     const text = JSON.stringify([elsewhere, moved]);
     for (const decider of this.#deciders) {
@@ -283,7 +283,7 @@ export class DeciderLink {
     return writeLine(socket, message);
   }
 
-  /** Errors: the message is malformed, or one too many. */
+  /** Errors: the message is malformed, or there are too many. */
   #receive(decider: Decider, message: FromDecider): void {
     const isResponse = 'id' in message && decider.pending.has(message.id);
     if (!isResponse) decider.messages += 1;
@@ -344,8 +344,7 @@ export class DeciderLink {
     return new Promise<unknown>((resolve, reject) => {
       const end = () => {
         pending.delete(id);
-        // It is disconnected: another process than Squid's decider would delay every further
-        // change.
+        // Disconnects it: a process that is not Squid's decider would delay every further change.
         socket.destroy();
         reject(new DeciderSilent('its decider does not answer'));
       };
@@ -362,14 +361,14 @@ export class DeciderLink {
   }
 }
 
-/** Undefined if it makes no sense: Squid's user may have sent it. */
+/** Undefined if it is invalid: Squid's user may have sent it. */
 function soundSize({ accounts, users, authlist, overrides }: PolicySize): PolicySize | undefined {
   const size = { accounts, users, authlist, overrides };
   const isSound = Object.values(size).every((count) => Number.isSafeInteger(count) && count >= 0);
   return isSound ? size : undefined;
 }
 
-/** Without what makes no sense, and no more than a control plane would take. */
+/** The valid ones, and no more than a control plane accepts. */
 function soundHoldings(holdings: readonly Holding[]): Holding[] {
   const isWhole = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
   return holdings.slice(0, maxHoldings).flatMap((holding) => {

@@ -1,4 +1,4 @@
-// The last byte counts of connections, as the kernel reports them when it destroys their sockets.
+// The final byte counts of connections, as the kernel reports them when it destroys their sockets.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync, rmSync } from 'node:fs';
 import type { Logger } from 'pino';
@@ -6,9 +6,9 @@ import { ignore, type Own, ownedByLog } from '../../../../kit/src/owner.ts';
 import { parseSockets, type Socket, socketFilter } from '../sockets.ts';
 
 /**
- * Records the kernel's reports on destroyed sockets, in case a Squid dies without a line in its
- * log: the last bytes of its connections are here then. `ss` writes the file by itself: if the
- * agent read it all, that would cost as much as all its other work for a connection.
+ * Records the kernel's reports on destroyed sockets: if a Squid dies without writing to its log,
+ * they have the final bytes of its connections. `ss` writes the file itself; for the agent, reading
+ * every report would double its work for a connection.
  */
 export class DestroyedSockets {
   /** A file without a name: it disappears with the last process that has it open. */
@@ -63,12 +63,12 @@ export class DestroyedSockets {
   }
 
   #start(filter: string): void {
-    // Line by line: by default ss would write in blocks, too late. It must not outlive the agent.
+    // `stdbuf`: by default ss writes in blocks, too late. `setpriv`: ss must not outlive the agent.
     const command = ['--pdeathsig', 'KILL', 'stdbuf', '-oL', 'ss', '-E', '-tinHOe', filter];
     const child = spawn('setpriv', command, { stdio: ['ignore', this.#file, 'ignore'] });
     this.#child = child;
     child.on('error', ignore);
-    // It cannot start while the machine has no free descriptor, but perhaps later.
+    // It is started again: the machine may have had no free descriptor.
     const again = this.#own(() => {
       if (this.#child === child) this.#start(filter);
     });

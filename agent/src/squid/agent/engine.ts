@@ -1,5 +1,5 @@
 // The engine for busy nodes: Squids carry the traffic, their deciders decide each request, and this
-// makes them one engine.
+// file makes them one engine.
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import type { EndOrder, Position } from '../../../../kit/src/node_interface.ts';
@@ -50,7 +50,7 @@ import type { Worker, WorkerOptions } from './worker.ts';
 
 export type SquidOptions = Omit<WorkerOptions, 'user' | 'connections' | 'onRevoked' | 'onStart'>;
 
-/** A new log means a new decider, which has to load, so this should be rare. */
+/** A log is rotated at this size. A new log means a new decider, which loads, so this is rare. */
 const maxMeterBytes = 2 ** 30;
 
 /**
@@ -62,7 +62,7 @@ export async function startSquid(options: SquidOptions): Promise<Engine> {
   try {
     await engine.start();
   } catch (error) {
-    // Its Squids are already watched, and the caller has no engine to stop.
+    // The Squids are already watched, and the caller gets no engine that it could stop.
     await engine.stop({ leave_running: true }).catch(() => {});
     throw error;
   }
@@ -85,18 +85,18 @@ class SquidEngine implements Engine {
   #sockets: readonly Socket[] = [];
   /** Where to listen, as a decider last reported. */
   #listeners: ReadonlyMap<number, Listener> = new Map();
-  /** All ports since the start: connections outlive the port that they came in on. */
+  /** All ports since the start, since connections outlive the port that they came in on. */
   readonly #pastListeners = new Map<number, Listener>();
   /** The policy in this process, only while no decider holds it. */
   #replica: Replica | undefined;
   #isDrained = false;
-  /** Nothing has been listened on or taken over yet. It lets a new node start quickly. */
+  /** Whether nothing was opened or taken over yet, which lets a new node start quickly. */
   #isNew = true;
   #closingFault: string | undefined;
-  /** Of a stopped engine: the sockets destroyed at the end, unless its Squids continue. */
+  /** Set when the engine is stopped: the sockets destroyed by then, unless its Squids continue. */
   #stopped: { destroyed: ReadonlyMap<string, Socket> | undefined } | undefined;
   readonly #queue = new SerialQueue();
-  /** Squid's own is not asked: it resolves the same names by the same servers. */
+  /** Resolves names of questions with the same servers as Squid, which cannot be asked. */
   readonly #resolver: Resolver;
 
   constructor(options: SquidOptions) {
@@ -169,7 +169,7 @@ class SquidEngine implements Engine {
     const now = this.#options.clock.now();
     for (const [name, { socket, owner, since = now }] of this.#connections.listed()) {
       const use = owner.by !== 'probe' && this.#useOf(name, { ...owner, since });
-      // Its lines in the log say where it led, once they come.
+      // Its destination is known later, from its lines in the log.
       if (use) yield { ...use, key: socket.cookie.replaceAll(' ', '-'), is_provisional: true };
     }
   }
@@ -185,7 +185,7 @@ class SquidEngine implements Engine {
     this.#endedUses.note({ service, ...owner, address, source_port, ...use, until: at });
   }
 
-  /** A use of which only the client's connection is known. */
+  /** A use, when only the client's connection is known. */
   #useOf(
     name: string,
     { account, user, since }: Pick<ExitUse, 'account' | 'user' | 'since'>,
@@ -224,8 +224,8 @@ class SquidEngine implements Engine {
   }
 
   /**
-   * The owners of connections, as of this moment: only its decider knows the newest. One of an
-   * earlier version does not answer; then they are at most a second old.
+   * The current owners of connections. Only the decider knows the newest; if it is of an earlier
+   * version and does not answer, they are at most a second old.
    */
   async #owners({ squid, link }: Worker, { account }: EndOrder): Promise<Opened> {
     try {
@@ -245,7 +245,7 @@ class SquidEngine implements Engine {
     return sumOfHoldings(this.#fleet.workers.flatMap(({ link }) => link.held));
   }
 
-  /** Each Squid counts by itself, so for each the others are elsewhere, too. */
+  /** Each Squid counts on its own, so for each one the other Squids are elsewhere, too. */
   share(elsewhere: readonly Elsewhere[]): void {
     const { workers } = this.#fleet;
     const held = workers.map(({ link }) => link.held);
@@ -371,7 +371,7 @@ class SquidEngine implements Engine {
     }
   }
 
-  /** A decider that leaves meanwhile was replaced, and the next one is asked. */
+  /** Asks again if a decider left meanwhile: it was replaced. */
   async #askPresent({ link }: Worker): Promise<CaughtUp[]> {
     await link.connected(loadingSeconds * 1000);
     try {
@@ -383,7 +383,7 @@ class SquidEngine implements Engine {
     }
   }
 
-  /** A connected but silent decider is ended: Squid starts another. */
+  /** Ends a connected but silent decider: Squid starts another. */
   #noteSilence(worker: Worker, error: unknown): void {
     if (!(error instanceof DeciderSilent)) return;
     worker.fault = `The decider of Squid ${worker.squid.number} did not answer, and was ended.`;
@@ -401,9 +401,9 @@ class SquidEngine implements Engine {
   }
 
   /**
-   * Where to listen before any decider is connected. At the first start it comes from the server's
-   * record in the snapshot, since a decider corrects that at once. It comes from the whole policy
-   * if the snapshot has none, or a decider has reported that there is none.
+   * Where to listen before any decider is connected. At the first start the server's record in the
+   * snapshot decides, since a decider corrects that at once; the whole policy decides if the
+   * snapshot has no such record, or a decider has reported that it has no policy.
    */
   async #findListeners(): Promise<ReadonlyMap<number, Listener>> {
     const policy = this.#isNew ? await readServer(this.#options.dir) : undefined;
@@ -422,7 +422,7 @@ class SquidEngine implements Engine {
     this.#destroyed.watch(this.#fleet.active.flatMap(({ squid }) => squid.ports));
   }
 
-  /** A decider reports each one every second until it is closed; one that stays open, once. */
+  /** A decider reports revoked connections each second until they are closed; left open ones, once. */
   #close(revoked: readonly Revoked[], over = 0): void {
     const { config, log } = this.#options;
     const closes = config.on_revoke === 'close';
@@ -447,7 +447,7 @@ class SquidEngine implements Engine {
   #closeWaiting(sockets: readonly Socket[]): void {
     const caps = connectionCaps(this.#options.config.caps);
     for (const { squid, waiting, knowsOwners } of this.#fleet.active) {
-      // After the agent's start all are without an owner, until a decider has reported the owners.
+      // After the agent's start no owners are known, until a decider has reported them.
       if (!knowsOwners) continue;
       const ports = new Set(squid.ports);
       const ofSquid = sockets
@@ -464,10 +464,10 @@ class SquidEngine implements Engine {
     }
   }
 
-  /** Resolves when they are closed. Errors: the kernel's, which are a fault of the engine, too. */
+  /** Resolves when they are closed. Errors: the kernel's, which also become a fault. */
   async #kill(named: readonly string[]): Promise<void> {
     const ports = new Set(this.#fleet.workers.flatMap(({ squid }) => squid.ports));
-    // The names come from deciders, which must not affect other connections of this machine.
+    // The names come from deciders, and must not lead to other connections of this machine.
     const connections = named.filter((name) =>
       ports.has(Number(name.slice(name.lastIndexOf('>') + 1))),
     );
@@ -482,7 +482,7 @@ class SquidEngine implements Engine {
     }
   }
 
-  /** Nothing waits for the kernel here: that would delay the next change. */
+  /** Does not wait for the kernel, which would delay the next change. */
   #startKilling(named: readonly string[]): void {
     this.#kill(named).catch(() => {});
   }
@@ -533,7 +533,7 @@ class SquidEngine implements Engine {
           worker.knowsOwners = true;
           return true;
         } catch (error) {
-          // The rest of its report comes with a later list.
+          // The other owners come with a later list.
           this.#noteSilence(worker, error);
           return false;
         }
@@ -541,7 +541,7 @@ class SquidEngine implements Engine {
     };
   }
 
-  /** The counts are already taken: a failing disk must not discard them. */
+  /** Tidies files. Errors are only logged: the counts are already taken, and must not be lost. */
   #tidy(cursor: unknown): void {
     try {
       this.#destroyed.bound();
@@ -554,7 +554,7 @@ class SquidEngine implements Engine {
     }
   }
 
-  /** Rotates logs that have been read and stored: the cursor that comes back says how far. */
+  /** Rotates logs whose lines are read and stored, up to the cursor. */
   #rotate(cursor: unknown): void {
     const logs = cursorOfSquids(cursor)?.logs ?? {};
     for (const { meter, squid } of this.#fleet.active) {
@@ -571,7 +571,7 @@ function factsOf(connection: string, { exit_ip, tls }: Listener) {
 }
 
 /**
- * A listener that a decider sent: it becomes part of a configuration. Errors: it makes no sense.
+ * Checks a listener from a decider, which becomes part of a configuration. Errors: it is invalid.
  */
 function soundListener(listener: Listener): Listener {
   const { port, exit_ip, tls } = listener;
@@ -579,7 +579,7 @@ function soundListener(listener: Listener): Listener {
   throw new Error('A decider sent an invalid listener.');
 }
 
-/** The lowest position; undefined if one of them is. */
+/** The lowest position; undefined if any is undefined. */
 function lowest(positions: ReadonlyArray<Position | undefined>): Position | undefined {
   let least = positions[0];
   for (const position of positions) {

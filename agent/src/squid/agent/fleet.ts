@@ -18,14 +18,14 @@ import { createWorker, type Worker, type WorkerOptions } from './worker.ts';
 
 const watchSeconds = 1;
 const lookSeconds = 10;
-/** Trying ports again gives Squid a new decider, so repeated attempts become rarer. */
+/** Each attempt to open ports gives Squid a new decider, so attempts become rarer, up to this. */
 const longestRetrySeconds = 600;
-/** A Squid may leave this many requests in a row unanswered before it is ended. */
+/** A Squid that leaves this many requests in a row unanswered is ended. */
 const maxUnanswered = 6;
 const longestPauseSeconds = 30;
-/** A Squid that ran this long did not die of its configuration. */
+/** A Squid that ran this long did not die because of its configuration. */
 const steadySeconds = 60;
-/** How long a restart waits until the counts of the dead Squid are taken. */
+/** How long a restart waits for the counts of the dead Squid. */
 const settlingSeconds = 3;
 /** Enough for a decider to load a million entries. */
 export const loadingSeconds = 60;
@@ -62,7 +62,7 @@ export class Fleet {
     createSharedFolder(this.#folder, this.#options.user?.gid);
     const { user } = this.#options;
     if (user) {
-      // The folder above the policy: Squid's group may pass through it, and not list it.
+      // Squid's group may enter the folder above the policy, but not list it.
       chownSync(state_dir, -1, user.gid);
       chmodSync(state_dir, statSync(state_dir).mode | 0o010);
       for (const path of [process.execPath, deciderFile, this.#folder]) {
@@ -80,7 +80,7 @@ export class Fleet {
         worker.listeners = [];
         continue;
       }
-      // If a decider died meanwhile, no agent received the report of what it had let in.
+      // If a decider died while no agent ran, its last report was lost.
       this.#options.connections.search(worker.squid.number);
       this.#options.log.info({ squid: worker.squid.number, process: pid }, 'Squid is taken over');
     }
@@ -88,8 +88,8 @@ export class Fleet {
   }
 
   /**
-   * Makes the Squids listen on these, and ends those without a port. A port that disappears, or
-   * moves to another exit or Squid, loses its connections.
+   * Makes the Squids listen on these ports, and ends Squids without a port. A port that is removed,
+   * or moves to another exit or Squid, loses its connections.
    */
   listen(listeners: readonly Listener[]): Promise<void> {
     return this.#queue.run(() => {
@@ -107,14 +107,14 @@ export class Fleet {
       const gone = [...before].filter(([port, place]) => after.get(port) !== place);
       for (const [port] of gone) this.#leaving.add(port);
       if (this.#leaving.size > 0) await this.#closeLeaving();
-      // A port that moved from one Squid to another was still taken then.
+      // A port that moved between Squids may have been in use at the first attempt.
       for (const worker of gone.length > 0 ? this.active : []) {
         if (this.#canRetry(worker)) await worker.squid.checkPorts();
       }
     }
   }
 
-  /** Errors: the first error of a Squid, after all had their turn. */
+  /** Errors: the first error of a Squid, after all have been tried. */
   async #place(listeners: readonly Listener[]): Promise<void> {
     const { listeners_per_squid } = this.#options.config;
     const numbers = this.workers.map(({ squid }) => squid.number);
@@ -148,7 +148,7 @@ export class Fleet {
     return places;
   }
 
-  /** It is tried again until it succeeds. */
+  /** Closes the connections of ports that are gone. Called again until it succeeds. */
   async #closeLeaving(): Promise<void> {
     const ports = [...this.#leaving];
     try {
@@ -172,7 +172,7 @@ export class Fleet {
       ...faultsOf('engine', leaving),
       ...this.active.flatMap(({ squid, death, fault }) => {
         const squidFaults = squid.faults();
-        // A failed start and a death are the same fault, reported by either.
+        // A Squid may report the same fault itself.
         const isReported = squidFaults.some(({ message }) => message === death?.message);
         const died = death && !isReported ? [death] : [];
         return [...squidFaults, ...died, ...faultsOf('engine', fault === undefined ? [] : [fault])];
@@ -193,8 +193,8 @@ export class Fleet {
   }
 
   /**
-   * Leaves out listeners that this node cannot listen on; they become faults. If the certificate is
-   * bad now, TLS ports continue in the Squids that have a good one.
+   * The listeners that this node can open; others become faults. If the certificate is bad now, TLS
+   * ports continue in the Squids that have a good one.
    */
   async #servable(listeners: readonly Listener[]): Promise<Listener[]> {
     const { tls, port_shift } = this.#options.config;
@@ -235,7 +235,7 @@ export class Fleet {
   async #apply(worker: Worker): Promise<void> {
     const { config, dir, user, clock } = this.#options;
     const { squid, listeners = [] } = worker;
-    // It has a good certificate, and would now read the bad one.
+    // It has a good certificate, and would read the bad one now.
     if (this.#keepsCertificate(worker)) return;
     const { current } = this.#certificate;
     const certificate = current && fingerprint(current);
@@ -263,7 +263,7 @@ export class Fleet {
     if (squid.findProcess() !== pid) worker.started_at = worker.connected_at = clock.steady();
   }
 
-  /** To open a port, Squid reads its certificate again. */
+  /** Whether ports can be tried again: for that, Squid reads its certificate again. */
   #canRetry(worker: Worker): boolean {
     return worker.squid.faults().length > 0 && !this.#keepsCertificate(worker);
   }
@@ -290,8 +290,7 @@ export class Fleet {
             else if (isTime) await this.#look(worker);
           });
           for (const error of errors) log.error({ err: error }, 'watching Squid failed');
-          // Applies changes around it: of the certificate, or of this machine's addresses and name
-          // servers.
+          // Applies changes of the certificate, and of this machine's addresses and name servers.
           const isCalm = this.workers.every(({ dead_since }) => dead_since === undefined);
           if (isTime && isCalm && this.#wanted) await this.#listen(this.#wanted);
         })
@@ -299,7 +298,7 @@ export class Fleet {
     }
   }
 
-  /** Restarts a dead Squid, after a pause that grows while it dies early. */
+  /** Restarts a dead Squid, after a pause that grows if it dies soon after its start. */
   async #revive(worker: Worker): Promise<void> {
     const { clock, log } = this.#options;
     const now = clock.steady();
@@ -318,7 +317,7 @@ export class Fleet {
     worker.isSettled = true;
     worker.started_at = worker.connected_at = now;
     worker.unanswered = 0;
-    // It must not start with its old configuration if that names a certificate that is bad by now.
+    // Its old configuration may name a certificate that is bad now.
     if (this.#wanted && worker.squid.tls_ports.size > 0) await this.#listen(this.#wanted);
     else await worker.squid.start();
   }
@@ -350,7 +349,7 @@ export class Fleet {
     }
   }
 
-  /** Tries again to open its failed ports, after a pause that grows while that does not help. */
+  /** Tries again to open its failed ports, after a pause that grows while this fails. */
   async #retryPorts(worker: Worker): Promise<void> {
     const { squid } = worker;
     const faults = JSON.stringify(squid.faults());
@@ -364,7 +363,7 @@ export class Fleet {
   }
 }
 
-/** As source or as built, like this file. */
+/** Source or built, like this file. */
 const deciderFile = fileURLToPath(
   new URL(`../decider/main.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url),
 );
@@ -373,7 +372,7 @@ function fingerprint({ cert, key }: KeyPair): string {
   return createHash('sha256').update(cert).update(key).digest('hex').slice(0, 16);
 }
 
-/** Gives each item its turn, even if others fail, and returns the errors. */
+/** Calls `turn` for each item, even if others fail, and returns the errors. */
 async function each<T>(all: readonly T[], turn: (item: T) => Promise<void>): Promise<unknown[]> {
   const errors: unknown[] = [];
   for (const item of all) await turn(item).catch((error) => errors.push(error));
