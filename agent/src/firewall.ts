@@ -136,7 +136,8 @@ export function firewallRules({ exit_ips, allowed, proxy_user }: FirewallOptions
       : [`meta skuid "${proxy_user}" ${ipv6Leak(exits6)} ${reject}`]),
   ];
   return [
-    // Created before it is deleted, so that the deletion never fails. All of this is one transaction.
+    // Created before it is deleted, so that the deletion never fails. All of this is one
+    // transaction.
     `table ${table}`,
     `delete table ${table}`,
     `table ${table} {`,

@@ -90,8 +90,8 @@ export async function joinNetwork(joining: Joining): Promise<Joined> {
 }
 
 /**
- * Moves the journal of the old identity aside: batches are identified by their node. Sent as another
- * node, usage that was already accepted would count twice, or for another server.
+ * Moves the journal of the old identity aside: batches are identified by their node. Sent as
+ * another node, usage that was already accepted would count twice, or for another server.
  */
 async function leaveUsage(state_dir: string): Promise<UsageLeft | undefined> {
   const path = journalPath(state_dir);

@@ -61,9 +61,9 @@ export class Resolver {
   }
 
   /**
-   * The addresses of a name in one family; empty if it has none. The caller must check them, and dial
-   * exactly those that it checked: the next response may have others. `unresolved`: the name does
-   * not exist, or its own servers fail. `no_name_server`: none of ours responds.
+   * The addresses of a name in one family; empty if it has none. The caller must check them, and
+   * dial exactly those that it checked: the next response may have others. `unresolved`: the name
+   * does not exist, or its own servers fail. `no_name_server`: none of ours responds.
    */
   async resolve(name: string, family: 4 | 6): Promise<string[] | NameFailure> {
     const key = `${family} ${name.toLowerCase()}`;

@@ -1,5 +1,5 @@
-// Counts the connections and the source addresses of users who have limits on them. Other parts of
-// the node, and other nodes, hold some as well: what they hold is heard every few seconds.
+// Counts the connections and source addresses of users with limits on them. Those at other parts of
+// the node, and at other nodes, are heard of every few seconds.
 import { clientNetworks } from '../../kit/src/client_networks.ts';
 import type {
   HeldElsewhere,
@@ -12,20 +12,20 @@ import type { Policy } from './policy/policy.ts';
 
 type Owner = Exclude<Authority, { by: 'probe' }>;
 
-/** Those of one user, here or on the whole node. */
+/** The connections and addresses of one user, here or on the whole node. */
 export interface Holding extends Reported {
-  /** A connection was refused lately because of others elsewhere. */
+  /** A connection was refused lately because of those elsewhere. */
   was_refused?: true;
 }
 
 /** Those of one user elsewhere: on other nodes, and in other parts of this one. */
 export interface Elsewhere extends HeldElsewhere {
-  /** The addresses of parts of this node that come after this one. */
+  /** The addresses at parts of this node that come after this part. */
   networks_behind?: string[];
 }
 
 interface Counted {
-  /** By connection, the oldest first: its network, if that is known. */
+  /** By connection, the oldest first: its network, if known. */
   connections: Map<string, string | undefined>;
   /** When each was last used, in epoch seconds. */
   networks: Map<string, number>;
@@ -34,12 +34,12 @@ interface Counted {
   refused_at: number;
 }
 
-/** An answer about other nodes is used for so long; the control plane drops lost nodes, too. */
+/** How long an answer about other nodes is used. The control plane drops offline nodes, too. */
 export const leaseSeconds = 45;
-/** Longer lists of addresses are cut: other places do not hear of more. */
+/** Longer lists of addresses are cut before they are reported. */
 export const maxNetworksOfUser = 256;
 const usualAddressSeconds = 300;
-/** A user counts as here for so long, however short the connections are: a report sees it. */
+/** A user counts as here for this long after a connection, so that a report includes it. */
 const latelySeconds = 2;
 
 export const keyOf = ({ account, user }: { account: number; user: number }) => `${account} ${user}`;
@@ -55,7 +55,7 @@ export class UserCounts {
     this.#policy = policy;
   }
 
-  /** Whether the connection has to be counted, or was: one look-up for all others. */
+  /** Whether a connection is counted, or has to be. Costs one look-up if not. */
   isConcerned(connection: string, authority: Authority): boolean {
     if (this.#limitsOf(authority)) return true;
     return this.#keyOf.size > 0 && this.#keyOf.has(connection);
@@ -94,8 +94,8 @@ export class UserCounts {
   }
 
   /**
-   * Counts a connection of a user with limits, or a further request on it; others cost nothing.
-   * `now`: its address is used in this second; undefined: `moved` says when it was used.
+   * Counts a connection of a user with limits, or a further request on it. `now`: its address is
+   * used at this time; undefined: `moved` reports when it was used.
    */
   admit(
     connection: string,
@@ -105,7 +105,7 @@ export class UserCounts {
   ): void {
     const limits = this.#limitsOf(authority);
     if (!limits) {
-      // It may have been another user's.
+      // The connection may have been another user's.
       this.close(connection);
       return;
     }
@@ -146,7 +146,7 @@ export class UserCounts {
     counted.networks.set(network, Math.max(counted.networks.get(network) ?? 0, at));
   }
 
-  /** Replaces what is known of other places; users who are not in it hold nothing there. */
+  /** Replaces the holdings elsewhere. Users who are not in them hold nothing there. */
   share(elsewhere: readonly Elsewhere[]): void {
     this.#elsewhere = new Map(elsewhere.map((entry) => [keyOf(entry), entry]));
   }
@@ -176,8 +176,8 @@ export class UserCounts {
   }
 
   /**
-   * The connections that pass a limit together with those elsewhere: those that came last.
-   * `except`: the users that are left out, by key.
+   * The connections that exceed a limit together with those elsewhere, the newest. `except`: keys
+   * of users that are left out.
    */
   excess(
     now: number,
@@ -193,7 +193,7 @@ export class UserCounts {
       const holders = new Set(places.slice(0, limits.addresses));
       let room = (limits.connections ?? Number.POSITIVE_INFINITY) - (elsewhere?.ahead ?? 0);
       for (const [connection, network] of counted.connections) {
-        // One that is idle for longer than the window does not count, and ends nothing.
+        // An address that is idle for longer than the window does not count.
         const isCounted = network !== undefined && places.includes(network);
         if (isCounted && !holders.has(network)) {
           excess.push({ connection, reason: 'too_many_addresses' });
@@ -220,12 +220,14 @@ export class UserCounts {
   #usedLately({ addresses, address_seconds }: UserLimits, { networks }: Counted, now: number) {
     if (addresses === undefined) return [];
     const since = now - (address_seconds ?? usualAddressSeconds);
-    // The clock was set back since.
+    // The clock may have been set back.
     for (const [network, at] of networks) if (at > now) networks.set(network, now);
     return Array.from(networks).flatMap(([network, at]) => (at > since ? [network] : []));
   }
 
-  /** Other places may have fewer by now, so they are asked again soon. */
+  /**
+   * Notes a refusal because of holdings elsewhere, which may have changed, so they are asked soon.
+   */
   #refuse(key: string, elsewhere: Elsewhere | undefined, reason: Reason, now: number): Reason {
     if (elsewhere) this.#countedOf(key).refused_at = now;
     return reason;
@@ -251,8 +253,8 @@ export class UserCounts {
 }
 
 /**
- * The same for one part of a node: `before` and `after` are held by the parts that come before it
- * and after it.
+ * The holdings elsewhere for one part of a node. `before`, `after`: the holdings of the parts that
+ * come before and after it.
  */
 export function withOthers(
   elsewhere: readonly Elsewhere[],
@@ -302,7 +304,7 @@ export function sumOfHoldings(holdings: readonly Holding[]): Holding[] {
 
 const isLately = (at: number, now: number) => at <= now && now - at < latelySeconds;
 
-/** Undefined: it is no address. */
+/** Undefined: it is not an address. */
 function networkOf(source: string): string | undefined {
   return source === '' ? undefined : clientNetworks(source)[0]?.name;
 }

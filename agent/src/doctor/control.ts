@@ -181,8 +181,8 @@ async function clock({ url, clock: nodeClock }: Subject): Promise<Outcome> {
   if (url !== undefined) {
     const time = new ControlTime(nodeClock);
     const end = time.begin();
-    // The certificate is not verified: a wrong clock may be the reason why it fails, and the time is
-    // not secret.
+    // The certificate is not verified: a wrong clock may be the reason why it fails, and the time
+    // is not secret.
     const response = get(healthOf(new URL(url)), false).catch(() => undefined);
     const date = (await response)?.date;
     end(date);

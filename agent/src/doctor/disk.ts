@@ -9,8 +9,8 @@ export const diskChecks: NodeCheck[] = [
     name: 'disk_space',
     run: ({ config: { state_dir, engine } }) =>
       judgeSpace(nearestFolder(state_dir), {
-        // A new snapshot of the policy is written before the old one is removed. With less space, not
-        // even a small one is certain to fit.
+        // A new snapshot of the policy is written before the old one is removed. With less space,
+        // not even a small one is certain to fit.
         least_bytes: 64 * mib,
         below_least: 'no snapshot of the policy fits',
         // Squid's usage log is rotated at 1 GiB, and the next one is written while the old one is

@@ -1,5 +1,5 @@
-// The lines of JSON between the agent and the deciders of a Squid, over a unix socket. Both
-// processes use this file.
+// The protocol between the agent and the deciders of a Squid: lines of JSON over a unix socket.
+// Both processes use this file.
 import type { Socket } from 'node:net';
 import type { Position } from '../../../kit/src/node_interface.ts';
 import type { Config } from '../config.ts';
@@ -40,13 +40,13 @@ export interface Questions {
   /** Follow the policy on disk, and evaluate the open connections by it. */
   catch_up: { question: undefined; response: CaughtUp };
   /**
-   * Drop the connections that are over. The response has the owners of those that are new in the
-   * list, or had a new request.
+   * Drop the connections that are over. The response has the owners of connections that are new
+   * on the list, or had a new request.
    */
   take_list: { question: ListChange; response: Opened };
   /** The owners of all connections, or of an account's. Some may be over. */
   owners: { question: { account?: number | undefined }; response: Opened };
-  /** When entries last let a connection in, up to this many: nothing is decided meanwhile. */
+  /** When entries last let a connection in, up to this many, since nothing is decided meanwhile. */
   take_uses: { question: number; response: LastUsed[] };
   explain: { question: Question; response: { verdict: Decision; position?: Position } };
 }
@@ -100,13 +100,13 @@ interface Bounds {
   onSecond?: () => void;
 }
 
-/** For the agent, which deciders trust: the changes that are on no disk are a quarter of this. */
+/** For what deciders receive from the agent: four times the changes that may be on no disk. */
 const ofAgent: Bounds = {
   message_bytes: 256 * 1024 * 1024,
   bytes_a_second: Number.POSITIVE_INFINITY,
 };
 
-/** Passes on a socket's lines; a peer that sends anything else, or too much, is disconnected. */
+/** Passes on a socket's lines. A peer that sends anything else, or too much, is disconnected. */
 export function readLines(
   socket: Socket,
   take: (line: string) => void,
@@ -116,7 +116,7 @@ export function readLines(
   let second = performance.now();
   let bytes = 0;
   socket.setEncoding('utf8');
-  // Has its own owner: an exception is the peer's fault, which is disconnected without a log entry.
+  // Has its own owner: an exception is the peer's fault, so it is disconnected, and not logged.
   const settle = (text: string) => {
     try {
       if (performance.now() - second >= 1000) {
@@ -125,7 +125,7 @@ export function readLines(
         onSecond?.();
       }
       bytes += text.length;
-      // A long message arrives in many pieces, and is not searched again with each one.
+      // A long message arrives in many pieces, so only the new piece is searched.
       const end = text.lastIndexOf('\n');
       const lines = end < 0 ? [] : (rest + text.slice(0, end)).split('\n');
       rest = end < 0 ? rest + text : text.slice(end + 1);

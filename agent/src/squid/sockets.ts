@@ -15,8 +15,8 @@ export interface Socket {
   local?: string;
   port: number;
   /**
-   * Identifies this socket for ever: a later one of the same connection name has another. It is the
-   * kernel's cookie and the boot, since cookies start again after a reboot.
+   * Identifies this socket for ever: a later socket with the same connection name has another one.
+   * It is the kernel's cookie and the boot, since cookies begin again after a reboot.
    */
   cookie: string;
   /** Payload bytes received from the client, and sent to it. */
@@ -30,7 +30,7 @@ const killedAtOnce = 400;
 /** A turn of the event loop reads this much of a list: some 2,000 connections. */
 const readTogetherCharacters = 1024 * 1024;
 
-/** Client connections that can still carry data, not those where Squid waits for the end. */
+/** Client connections that can still carry data, without those where Squid waits for the end. */
 const states = ['state', 'established', 'state', 'close-wait', 'state', 'fin-wait-1'];
 
 /** The name of a client connection, as lines, sockets and decisions use it. */
@@ -71,15 +71,16 @@ export const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').sl
 /** Closes client connections at once. Errors: the right is missing (CAP_NET_ADMIN). */
 export async function killSockets(connections: readonly string[], host?: string): Promise<void> {
   for (const filter of killFilters(connections, host)) {
-    // Without the right, `ss -K` closes nothing and only says so.
+    // Without the right, `ss -K` closes nothing, and its exit code is 0 all the same.
     const { stderr } = await run('ss', ['-KtnH', filter]);
     if (/not permitted/i.test(stderr)) throw new Error(`ss -K: ${stderr.trim()}`);
   }
 }
 
 /**
- * One for each call of `ss`. The kernel compares each socket of the machine with each filter, so
- * connections with neighbouring source ports go together: two comparisons rule out most sockets.
+ * The filters, one for each call of `ss`. The kernel compares each socket of the machine with each
+ * part, so connections with neighbouring source ports are grouped: two comparisons rule out most
+ * sockets.
  */
 export function killFilters(connections: readonly string[], host?: string): string[] {
   const named = connections.flatMap((connection) => {
@@ -146,7 +147,7 @@ export function parseSockets(text: string): Socket[] {
       cookie: `${cookie}@${boot}`,
       // The kernel counts the client's end as a byte.
       up: fieldOf(line, 'bytes_received') - (line.startsWith('CLOSE-WAIT') ? 1 : 0),
-      // Retransmitted bytes reached the client only once.
+      // Retransmitted bytes are counted twice.
       down: fieldOf(line, 'bytes_sent') - fieldOf(line, 'bytes_retrans'),
     });
   }

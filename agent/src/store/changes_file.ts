@@ -7,7 +7,7 @@ import { SerialQueue } from '../../../kit/src/serial_queue.ts';
 import type { NodeRecord } from '../policy/records.ts';
 import { decodeLine, encodeLine } from './checked_line.ts';
 
-/** One revision and its records, which are applied together. There may be none. */
+/** One revision and its records, if any, which are applied together. */
 export interface Change {
   revision: number;
   /** Epoch seconds when the control plane sent it. */
@@ -24,7 +24,7 @@ export interface Next {
 const newline = 0x0a;
 const pieceBytes = 65_536;
 
-/** Errors: RangeError for numbers that are not whole: they would be read as damage later. */
+/** Errors: RangeError for a number that is not whole, which would later be read as damage. */
 export function newChange(revision: number, heard_at: number, records: NodeRecord[]): Change {
   for (const [name, value] of Object.entries({ revision, heard_at })) {
     if (!Number.isSafeInteger(value) || value < 0) {
@@ -56,7 +56,7 @@ function readLine(bytes: Buffer): Change | Next | undefined {
   };
 }
 
-/** Reads line by line, and continues where it stopped when more has been written. */
+/** Reads line by line, and continues when more has been written. */
 export class ChangesReader {
   readonly #fd: number;
   /** Bytes that were read and not returned yet: from `#at` to `#end` of the buffer. */
@@ -70,7 +70,7 @@ export class ChangesReader {
     this.#fd = openSync(path, 'r');
   }
 
-  /** The next line. Undefined if there is none yet, or it is damaged: it is read again. */
+  /** The next line. Undefined if there is none yet, or it is damaged; it will be read again. */
   next(): Change | Next | undefined {
     for (let from = this.#at; ; ) {
       const end = this.#buffer.subarray(0, this.#end).indexOf(newline, from);
@@ -91,7 +91,7 @@ export class ChangesReader {
     return undefined;
   }
 
-  /** Continues from there, with the file's content as it is then. */
+  /** Continues from there with the file's current content. */
   seek(offset: number): void {
     this.offset = offset;
     this.#at = this.#end = 0;
@@ -111,7 +111,7 @@ export class ChangesReader {
     return length > 0;
   }
 
-  /** Whether the file was removed: nothing is added to it then. */
+  /** Whether the file was removed, after which nothing is added to it. */
   isRemoved(): boolean {
     return fstatSync(this.#fd).nlink === 0;
   }
@@ -128,15 +128,15 @@ export class ChangesReader {
 
 const closeFile = promisify(close);
 
-/** Appends lines. The operating system has them at once, and the disk within a second. */
+/** Appends lines. They survive the process at once, and a power cut within a second. */
 export class ChangesWriter {
   readonly #fd: number;
   readonly #onUnsynced: (error: Error) => void;
   #timer: NodeJS.Timeout | undefined;
   readonly #syncs = new SerialQueue();
-  /** Length of all whole lines, in bytes. */
+  /** The length of all complete lines, in bytes. */
   size: number;
-  /** Why lines may not survive a power cut. A later sync may succeed although they are lost. */
+  /** Why lines may be lost in a power cut, even if a later sync succeeds. */
   unsynced: Error | undefined;
 
   /** `onUnsynced` is called with the error of a failed sync. */
@@ -146,7 +146,7 @@ export class ChangesWriter {
     this.#onUnsynced = onUnsynced;
   }
 
-  /** A partly written line does not count: the next overwrites it. Errors: of the disk. */
+  /** Writes a line. A partly written one is overwritten by the next. Errors: those of the disk. */
   write(line: Buffer): void {
     for (let done = 0; done < line.length; ) {
       done += writeSync(this.#fd, line, done, line.length - done, this.size + done);

@@ -1,5 +1,5 @@
-// Folds a snapshot and the changes since into a new snapshot, in a thread of its own. The agent
-// does not wait for it, and needs no memory for a second policy.
+// Folds a snapshot and the changes since into a new snapshot. It runs in a thread, so the agent
+// neither waits nor needs memory for a second policy.
 import { Worker, workerData } from 'node:worker_threads';
 import { newestGeneration } from './generations.ts';
 import { followChanges, openState } from './replica.ts';
@@ -24,7 +24,7 @@ const task = 'exitward_compaction';
  */
 export function compact(compaction: Compaction, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.reject(signal.reason);
-  // This file is the thread's program too, under whatever name it runs.
+  // This file is also the program of the thread.
   const worker = new Worker(new URL(import.meta.url), {
     name: 'compaction',
     workerData: { [task]: compaction },
@@ -49,7 +49,7 @@ async function run({ dir, until, path, group }: Compaction): Promise<void> {
   const state = await openState(dir, generation);
   const isWhole = await followChanges(dir, state, undefined, until);
   state.changes.close();
-  // A snapshot without a change that could not be read would look complete.
+  // A snapshot that lacks an unreadable change would look complete.
   if (!isWhole) throw new Error('the changes of the policy are damaged on disk');
   const { policy, position } = state;
   const snapshot = await SnapshotWriter.create(path, group);

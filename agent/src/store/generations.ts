@@ -2,7 +2,7 @@
 //   7.snapshot   the policy as it was when 7.changes began
 //   7.changes    what changed since; its last line may say that changes continue in 8.changes
 //   9.partial    being written; useless until it is renamed
-// A reader of the policy begins at the newest snapshot and follows the changes from there.
+// A reader begins at the newest snapshot and follows the changes from there.
 import {
   chmodSync,
   chownSync,
@@ -24,7 +24,7 @@ export const snapshotPath = (dir: string, generation: number) =>
 export const changesPath = (dir: string, generation: number) => join(dir, `${generation}.changes`);
 export const partialPath = (dir: string, number: number) => join(dir, `${number}.partial`);
 
-/** Creates the folder. Its files get the group too: an earlier agent may have run without one. */
+/** Creates the folder, and sets the group of its files: an earlier agent may have had none. */
 export function createFolder(dir: string, group: number | undefined): void {
   createSharedFolder(dir, group);
   if (group === undefined) return;
@@ -32,8 +32,8 @@ export function createFolder(dir: string, group: number | undefined): void {
 }
 
 /**
- * Its owner writes, its group reads, other users have no access, whatever the umask. The agent may
- * give a folder away, but has no right to change the mode of another user's.
+ * Its owner writes, its group reads, other users have no access, whatever the umask. The agent has
+ * no right to change the mode of another user's folder, so it becomes the owner first.
  */
 export function createSharedFolder(dir: string, group: number | undefined, owner = -1): void {
   mkdirSync(dir, { recursive: true, mode: 0o750 });
@@ -97,8 +97,8 @@ export function removePartials(dir: string): void {
 }
 
 /**
- * Removes the generations that `keep` rejects, oldest first. A reader that finds the next one gone
- * then knows that its own is gone too.
+ * Removes the generations that `keep` rejects, oldest first. So if a generation is gone, all
+ * earlier ones are, too.
  */
 export async function removeGenerations(
   dir: string,

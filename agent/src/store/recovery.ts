@@ -1,4 +1,4 @@
-// Finds the intact files when the store opens, and puts away those that a crash or the disk
+// Finds the intact files when the store opens, and moves away files that a crash or the disk
 // damaged.
 import { closeSync } from 'node:fs';
 import { copyFile, open, rename, truncate } from 'node:fs/promises';
@@ -29,7 +29,7 @@ export interface Recovered {
   offset: number;
 }
 
-/** Undefined: there is no policy. Errors: BadSnapshot; only half-written files were touched. */
+/** Undefined: there is no policy. Errors: BadSnapshot; only half-written files are changed then. */
 export async function recover(
   dir: string,
   group: number | undefined,
@@ -60,7 +60,7 @@ export async function recover(
   return recovered;
 }
 
-/** Every line with an unreadable record contains this, and hardly any other line does. */
+/** Lines with an unreadable record contain this, and hardly any others. */
 const ofUnreadable = '"kind":"unreadable"';
 
 async function checkSnapshot(
@@ -86,7 +86,7 @@ async function recoverChanges(
   recovered: Recovered,
 ): Promise<number | undefined> {
   const path = changesPath(dir, recovered.generation);
-  // After a power cut the name of an empty file may be missing.
+  // After a power cut, an empty file may be missing.
   if (!listGenerations(dir).changes.includes(recovered.generation)) {
     closeSync(createFile(path, group));
   }
@@ -112,7 +112,7 @@ function noteUnreadable(unreadable: Unreadable, json: string): void {
   for (const record of JSON.parse(json) as NodeRecord[]) unreadable.note(record);
 }
 
-/** Replaces the file by a shorter one. Replicas that read farther find theirs gone, and reload. */
+/** Replaces the file by a shorter one. Replicas that read further notice it, and reload. */
 async function shorten(
   dir: string,
   group: number | undefined,

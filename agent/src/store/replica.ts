@@ -1,5 +1,5 @@
-// Reads the policy that the store keeps on disk, and follows it. Any process that may read the
-// folder can do so.
+// Reads the policy that the store keeps on disk, and follows its changes, in any process that may
+// read the folder.
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
@@ -13,7 +13,7 @@ import { changesPath, isMissing, newestGeneration, snapshotPath } from './genera
 import { BadSnapshot, readSnapshot } from './snapshot_file.ts';
 import { Unstored, type UnstoredChange } from './unstored.ts';
 
-/** The accounts that a change touched; `all` if it was the server, the keys, or everything. */
+/** The accounts that a change affects; `all` if it may affect every account. */
 export type Touched = ReadonlySet<number> | 'all';
 
 /** A policy, and the file in which its changes continue. */
@@ -34,7 +34,7 @@ export interface State {
 /** Matches lines that begin with a record of either list. */
 const ofLists = /^\{"kind":"(?:authlist|override)/;
 
-/** While there is much to apply, other work gets its turn at least this often. */
+/** While changes are applied, other work gets its turn after this long. */
 const longestTurnMs = 5;
 
 export class Replica {
@@ -43,7 +43,7 @@ export class Replica {
   readonly #withoutLists: boolean;
   readonly #none = new Policy();
   #state: State | undefined;
-  /** A snapshot that is damaged or cannot be applied is not read again; the store replaces it. */
+  /** The generation of a bad snapshot. It is not read again; the store replaces it. */
   #damaged: number | undefined;
   /** A load takes a while, so they run one at a time, in order. */
   readonly #queue = new SerialQueue();
@@ -58,7 +58,9 @@ export class Replica {
     this.#withoutLists = without_lists;
   }
 
-  /** The policy to decide by; empty until there is one. Do not hold it: a reload replaces it. */
+  /**
+   * The current policy; empty until there is one. Read it each time, since a reload replaces it.
+   */
   get policy(): Policy {
     return this.#state?.policy ?? this.#none;
   }
@@ -74,8 +76,8 @@ export class Replica {
   }
 
   /**
-   * Reads everything from disk while the current policy stays in use, and then replaces it. With
-   * nothing intact on disk, the current one stays. Errors: those of the disk.
+   * Reads everything from disk, and then replaces the policy in use. If nothing on disk is intact,
+   * that policy stays. Errors: those of the disk.
    */
   load(): Promise<void> {
     return this.#queue.run(async () => {
@@ -85,11 +87,11 @@ export class Replica {
 
   /**
    * Applies everything that the store has written since, or holds in memory. Returns the accounts
-   * that this changed. It loads if there is no policy yet, and again if the store took another
-   * snapshot. Errors: those of the disk.
+   * that this affects. Loads if there is no policy yet, or the store took another snapshot. Errors:
+   * those of the disk.
    *
-   * If `position` is still older than the store's afterwards, the files are damaged, or an older
-   * version wrote a record that cannot be applied. The store then needs a new snapshot.
+   * If `position` is still older than the store's afterwards, the store needs a new snapshot: the
+   * files are damaged, or an older version wrote a record that cannot be applied.
    */
   catchUp(): Promise<Touched> {
     return this.#queue.run(async () => {
@@ -98,7 +100,7 @@ export class Replica {
       const touched = { accounts: new Set<number>(), all: false };
       for (;;) {
         const { changes } = state;
-        // Checked before reading: nothing is added to a file once it is removed.
+        // Checked before reading, since nothing is added to a removed file.
         const removed = changes.isRemoved();
         const onRecord = (record: NodeRecord) => {
           if ('account' in record) touched.accounts.add(record.account);
@@ -106,7 +108,7 @@ export class Replica {
         };
         const ahead = [...state.ahead];
         await followChanges(this.#dir, state, onRecord);
-        // A copy of the store's list still has them.
+        // The list of the changes that are not stored may be a copy of the store's.
         this.#unstored.forget(ahead.slice(0, ahead.length - state.ahead.length));
         this.#applyUnstored(state, onRecord);
         if (state.changes !== changes) continue;
@@ -145,7 +147,7 @@ export class Replica {
       } catch (error) {
         state?.changes.close();
         if (error instanceof BadSnapshot || error instanceof BadRecord) this.#damaged = generation;
-        // It was removed after it was listed: there is a newer one.
+        // A missing file was removed after it was listed, so there is a newer one.
         else if (!isMissing(error)) throw error;
       }
     }
@@ -158,7 +160,7 @@ export async function openState(
   generation: number,
   without_lists = false,
 ): Promise<State> {
-  // Both are opened first: an open file can be read even after it was removed.
+  // Both are opened first: an open file can be read even if it is removed.
   const changes = new ChangesReader(changesPath(dir, generation));
   let snapshot: FileHandle | undefined;
   try {
@@ -179,9 +181,8 @@ export async function openState(
 }
 
 /**
- * Applies the changes that exist, from file to file, and stops before those of the generation
- * `until`; returns whether it got that far. A change that cannot be applied ends the file, as
- * damage does.
+ * Applies the existing changes, from file to file, up to those of the generation `until`; returns
+ * whether it got that far. It stops at a damaged change, or one that cannot be applied.
  */
 export async function followChanges(
   dir: string,
@@ -205,12 +206,12 @@ export async function followChanges(
       state.changes = changes;
       continue;
     }
-    // These were already applied from memory: applied again, a change would undo those after it.
-    // Changes that an earlier agent could not write come from the control plane again, split
+    // Changes that were applied from memory are skipped: applied again, one would undo later ones.
+    // Those that an earlier agent could not write come from the control plane again, split
     // differently and with newer records, so they are applied.
     const isKnown = passes(state.ahead, line);
     if (!isKnown && !applyChange(state, line, onRecord)) {
-      // A change that was not applied must not be skipped: the next acknowledgement would cover it.
+      // It must not be skipped, since the next acknowledgement would include it.
       state.changes.seek(offset);
       return false;
     }
@@ -232,8 +233,8 @@ function isSame(change: Change, other: Change): boolean {
 
 /**
  * How many of the changes in memory were applied: up to the last one in `ahead`. They are compared
- * by content, since an agent sends all of them again when a decider reconnects. Of several equal
- * ones, it is the one with the longest run of applied changes before it.
+ * by content, since an agent sends all of them again when a decider reconnects. If several are
+ * equal, the one after the longest run of applied changes counts.
  */
 function appliedOf(changes: readonly Change[], ahead: readonly Change[]): number {
   let [applied, longest] = [0, 0];
@@ -248,7 +249,7 @@ function appliedOf(changes: readonly Change[], ahead: readonly Change[]): number
   return applied;
 }
 
-/** Whether a line was applied from memory. Removes that change, and those that will not come. */
+/** Whether a line was applied from memory. Removes its change, and earlier ones, from `ahead`. */
 function passes(ahead: UnstoredChange[], { revision, heard_at, json }: Change): boolean {
   while (ahead[0] && ahead[0].revision < revision) ahead.shift();
   for (const [at, change] of ahead.entries()) {
@@ -260,7 +261,7 @@ function passes(ahead: UnstoredChange[], { revision, heard_at, json }: Change): 
   return false;
 }
 
-/** Returns false and changes nothing if some of its records cannot be applied. */
+/** Applies a change; returns false, and applies nothing, if any record cannot be applied. */
 function applyChange(
   state: State,
   { revision, heard_at, json }: Change,
@@ -281,7 +282,7 @@ function isOfLists({ kind }: NodeRecord): boolean {
   return kind.startsWith('authlist') || kind.startsWith('override');
 }
 
-/** Undefined if some of them cannot be applied. */
+/** The records of a change; undefined if any cannot be applied. */
 function readRecords(json: string): NodeRecord[] | undefined {
   try {
     return (JSON.parse(json) as unknown[]).map(checkRecord);
@@ -315,7 +316,7 @@ export async function readServer(dir: string): Promise<Policy | undefined> {
       return policy;
     }
   } catch {
-    // The replica judges a file that is missing or malformed.
+    // A missing or malformed file is reported by the replica.
   } finally {
     file.destroy();
   }

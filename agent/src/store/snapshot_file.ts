@@ -36,7 +36,7 @@ const maxLineBytes = 16 * 1024 * 1024;
 // ---- Writing ------------------------------------------------------------------------------
 
 /**
- * Writes a snapshot to a file that does not count yet; the store renames it when it is complete.
+ * Writes a snapshot to a partial file, which the store renames when it is complete.
  */
 export class SnapshotWriter {
   readonly path: string;
@@ -81,9 +81,9 @@ export class SnapshotWriter {
 }
 
 /**
- * Writes the response of GET /node/snapshot (docs/node.md) as it arrives. Of an unreadable record
- * it writes the readable part; `note` receives the reason why the rest is left out. Returns its
- * position. Errors: BadSnapshot if it is incomplete.
+ * Writes the response of GET /node/snapshot (docs/node.md) as it arrives; of unreadable records,
+ * the readable part. `note` receives the reasons why parts are left out. Returns the position.
+ * Errors: BadSnapshot if it is incomplete.
  */
 export async function writeReceived(
   received: AsyncIterable<Uint8Array | string>,
@@ -130,8 +130,8 @@ function readLine(line: string, number: number): Record<string, unknown> {
 }
 
 /**
- * A record that does not identify itself grants nothing in a snapshot, so it is left out like other
- * unreadable ones.
+ * Reads a record of a snapshot. One that does not identify itself cannot withdraw a right there, so
+ * it is left out like other unreadable ones.
  */
 function readLeniently(record: unknown): NodeRecord[] {
   try {
@@ -152,7 +152,7 @@ function readPosition({ kind, epoch, revision }: Record<string, unknown>): Posit
 
 // ---- Reading ------------------------------------------------------------------------------
 
-/** The last line of the file and where it begins; nothing else is read. Errors: BadSnapshot. */
+/** Reads only the last line, and where it begins. Errors: BadSnapshot. */
 async function readLast(file: FileHandle): Promise<{ last: LastLine; at: number }> {
   const { size } = await file.stat();
   const from = Math.max(0, size - tailBytes);
@@ -173,7 +173,7 @@ async function readLast(file: FileHandle): Promise<{ last: LastLine; at: number 
 /**
  * Reads a snapshot from disk in pieces, so that other work gets its turn in between. `take` gets
  * each line; with `within`, at least those that contain that text. Errors: BadSnapshot if it is
- * damaged, which is known only at its end.
+ * damaged, which shows only at the end.
  */
 export async function readSnapshot(
   file: FileHandle,
@@ -196,7 +196,7 @@ export async function readSnapshot(
       try {
         for (const line of linesOf(piece)) take(line);
       } catch (error) {
-        // The damage that the checksum will reveal may have caused this.
+        // The cause may be damage, which the checksum will reveal.
         fault = error;
       }
     }
@@ -209,7 +209,7 @@ export async function readSnapshot(
 
 // ---- Lines --------------------------------------------------------------------------------
 
-/** The same bytes, cut only at line ends: no piece except the last begins or ends within a line. */
+/** The same bytes in pieces of complete lines; only the last one may end within a line. */
 async function* wholeLines(
   pieces: AsyncIterable<Uint8Array | string>,
 ): AsyncGenerator<Buffer, void, undefined> {

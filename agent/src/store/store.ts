@@ -1,5 +1,4 @@
-// Keeps the policy on disk, for every replica and for the next start. There is only one store, in
-// the agent.
+// Stores the policy on disk, for every replica and for the next start. Only the agent has a store.
 import { openSync, renameSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import type { Position } from '../../../kit/src/node_interface.ts';
@@ -28,7 +27,7 @@ export interface StoreOptions {
    * Called for failures in the background. The policy still exists, but the disk needs attention.
    */
   onFault?: (error: Error) => void;
-  /** Changes are folded into a new snapshot when they outgrow both this and the snapshot. */
+  /** Changes are folded into a new snapshot when they are larger than this and the snapshot. */
   compact_bytes?: number;
 }
 
@@ -89,18 +88,18 @@ export class Store {
     return store;
   }
 
-  /** How far the policy on disk reaches; undefined while there is no intact one. */
+  /** The position of the policy on disk; undefined while there is no intact one. */
   get position(): Position | undefined {
     return this.#position;
   }
 
-  /** How far it reaches with the changes that are only in memory. */
+  /** The position including the changes that are only in memory. */
   get held(): Position | undefined {
     const { last } = this.unstored;
     return last ? { epoch: last.epoch, revision: last.revision } : this.#position;
   }
 
-  /** Whether the disk stores all changes. If not, no change may be acknowledged. */
+  /** Whether all changes are on disk. If not, no change may be acknowledged. */
   get isSound(): boolean {
     return this.unstored.size === 0 && this.#unsynced === undefined;
   }
@@ -122,11 +121,11 @@ export class Store {
   }
 
   /**
-   * Adds one revision with all its records; without records, it only says how far the history
-   * reaches. Replicas see it once this has returned. It survives the process at once, and a power
-   * cut a second later. Questions and watches are left out: they pass, and may contain tokens. A
-   * change that cannot be written is held in memory, for replicas that are given `unstored`, until
-   * `repair` has written it.
+   * Adds one revision with all its records; without records, only how far the history reaches.
+   * Replicas see it when this has returned. It survives the process at once, and a power cut a
+   * second later. Questions and watches are left out: they are not stored, and may contain tokens.
+   * A change that cannot be written is held in memory until `repair` has written it; replicas get
+   * it as `unstored`.
    *
    * Errors: those of the disk if memory holds too much, and nothing was added then; no policy to
    * add to; a revision of the past.
@@ -142,7 +141,7 @@ export class Store {
     for (const record of policyRecords) this.unreadable.note(record);
   }
 
-  /** On disk, or else in memory. Errors: those of the disk if memory holds too much. */
+  /** Stores a change on disk, or else in memory. Errors: those of the disk if memory is full. */
   #hold(change: UnstoredChange): void {
     if (this.unstored.size === 0) {
       try {
@@ -157,8 +156,8 @@ export class Store {
   }
 
   /**
-   * Writes the changes that are only in memory, and secures those that a power cut might take.
-   * Returns whether the store is sound now. Never fails: `faults` says why it is not sound.
+   * Writes the changes that are only in memory, and secures those that a power cut might destroy.
+   * Returns whether the store is sound now. Never fails; `faults` has the reason.
    */
   async repair(): Promise<boolean> {
     try {
@@ -169,8 +168,8 @@ export class Store {
     } catch (error) {
       this.#unwritten = error as Error;
     }
-    // A new snapshot and a new file are needed: it is unknown which bytes of the old file the disk
-    // lost.
+    // It is unknown which bytes of the old file the disk lost, so a new snapshot and a new file are
+    // needed.
     if (this.#unsynced) await this.compact().catch(() => {});
     return this.isSound;
   }

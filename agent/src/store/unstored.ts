@@ -1,4 +1,4 @@
-// Changes that could not be written to disk: they apply from memory, and wait to be written.
+// Changes that could not be written to disk. They are applied from memory, and written later.
 import type { Position } from '../../../kit/src/node_interface.ts';
 import type { Change } from './changes_file.ts';
 
@@ -9,7 +9,7 @@ export interface UnstoredChange extends Change {
   after: number;
 }
 
-/** Bytes of their records as JSON. Beyond this the node stops following, to protect its work. */
+/** Most bytes of records as JSON. With more, the node stops following the control plane. */
 const maxBytes = 64 * 1024 * 1024;
 
 export class Unstored {
@@ -45,7 +45,7 @@ export class Unstored {
     return this.#changes.slice(change ? this.#changes.indexOf(change) + 1 : 0);
   }
 
-  /** The changes after this position without a gap, including others of its revision. */
+  /** The changes that follow a position without a gap, including others of its revision. */
   following({ epoch, revision }: Position): UnstoredChange[] {
     const changes: UnstoredChange[] = [];
     let last = revision;

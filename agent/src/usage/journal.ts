@@ -1,5 +1,5 @@
-// The usage journal: every counted byte is on disk before anything depends on it, until the control
-// plane has it.
+// The usage journal: every counted byte is on disk before anything depends on it, and stays there
+// until the control plane has it.
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { type FileHandle, link, open, readFile, rename, rm } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { decodeLine, encodeLine } from '../store/checked_line.ts';
 import { isMissing, syncFolder } from '../store/generations.ts';
 import { type Carry, type Entry, JournalState, type Tick } from './journal_state.ts';
 
-/** The control plane accepts no more rows at once. */
+/** The most that the control plane accepts at once. */
 const maxRowsOfBatch = 20_000;
 /** Files smaller than this are never rewritten. */
 const smallBytes = 2 ** 20;
@@ -22,8 +22,8 @@ const newline = 0x0a;
 
 /**
  * One file of lines, each a checksum and an entry, written and fsynced one at a time. So a crash
- * can only tear the last line, which was not yet reported as written; opening cuts it off. Any
- * other damage is detected by its checksum (docs/decisions/0028).
+ * can tear only the last line, which no caller relies on yet; opening cuts it off. Other damage
+ * is detected by the checksum (docs/decisions/0028).
  */
 export class Journal {
   readonly #path: string;
@@ -33,7 +33,7 @@ export class Journal {
   #file: FileHandle | undefined;
   #bytes = 0;
   #rewrittenBytes = 0;
-  /** After a failed write: the disk may hold more than was reported as written. */
+  /** After a failed write: the disk may have lines that count as not written. */
   #isDoubtful = false;
   #fault: string | undefined;
   /** Writes run one at a time. */
@@ -45,8 +45,8 @@ export class Journal {
   }
 
   /**
-   * Opens the journal, or creates one in an existing folder. Errors: the file is damaged elsewhere
-   * than at its end. Continuing without it could count bytes twice, so the operator decides.
+   * Opens the journal, or creates one in an existing folder. Errors: the file is damaged before its
+   * end. Continuing without it could count bytes twice, so the operator has to decide.
    */
   static async open(path: string, { log }: { log: Logger }): Promise<Journal> {
     const journal = new Journal(path, log);
@@ -77,7 +77,7 @@ export class Journal {
     return this.#state.counted;
   }
 
-  /** By user (`identityOf`): the bytes that were counted too much. */
+  /** By user (`identityOf`): bytes that were counted in excess. */
   get carry(): ReadonlyMap<string, Carry> {
     return this.#state.carry;
   }
@@ -107,7 +107,7 @@ export class Journal {
     });
   }
 
-  /** After a failed write: makes sure that the journal can be written again. Errors: it cannot. */
+  /** After a failed write: makes the journal writable again. Errors: it is not. */
   repair(): Promise<void> {
     return this.#queue.run(async () => {
       if (!this.#isDoubtful) return;
@@ -116,8 +116,8 @@ export class Journal {
   }
 
   /**
-   * Leaves the journal under another name, and begins a new one in its place. Nothing of the old
-   * one will be sent, and the engine's counts continue where they were.
+   * Renames the journal, and begins a new one. Nothing of the old one will be sent, and the
+   * engine's counts continue.
    */
   leave(path: string): Promise<void> {
     return this.#queue.run(async () => {
@@ -143,7 +143,7 @@ export class Journal {
     });
   }
 
-  /** The control plane has this batch, so it is dropped. */
+  /** Drops a batch, which the control plane has acknowledged. */
   acknowledged(seq: number): Promise<void> {
     return this.#queue.run(() => this.#write({ kind: 'acknowledged', seq }));
   }
@@ -176,7 +176,7 @@ export class Journal {
     this.#state.apply(entry);
   }
 
-  /** Holds the fault for as long as writing fails. */
+  /** Writes, and sets the fault while that fails. */
   async #writing(write: () => Promise<void>): Promise<void> {
     try {
       await write();
@@ -188,9 +188,9 @@ export class Journal {
   }
 
   /**
-   * Replaces the file by a new one, in one step. The new one leaves out everything that is over,
-   * and the line whose write failed. After a failed fsync there is no other way: the system may
-   * have dropped the bytes that it could not write, and report success the next time.
+   * Replaces the file by a new one, in one step. It leaves out everything that is obsolete, and the
+   * line whose write failed. After a failed fsync this is the only way: the system may have dropped
+   * the bytes that it could not write, and report success the next time.
    */
   async #rewrite(): Promise<void> {
     this.#isDoubtful = true;
@@ -238,8 +238,8 @@ export class Journal {
     if (this.#state.boot === '') throw this.#damaged(0);
     const torn = bytes.length - good;
     if (torn > 0) this.#log.warn({ path: this.#path, bytes: torn }, 'a torn line was cut off');
-    // An agent whose fsync failed leaves lines only in the system's memory. If they cannot be
-    // written again now, that is a fault, and none of them is sent before.
+    // If an fsync of an earlier agent failed, lines may be only in the system's memory. They are
+    // written again before any is sent; if that fails, it is a fault.
     await this.#writing(() => this.#rewrite()).catch(() => {});
   }
 
@@ -260,7 +260,7 @@ function readLine(line: Buffer): Entry | undefined {
   return json === undefined ? undefined : (JSON.parse(json) as Entry);
 }
 
-/** The lines that have an end, each with the position after it. */
+/** The complete lines, each with the position after it. */
 function* linesOf(bytes: Buffer): Generator<{ line: Buffer; end: number }> {
   let start = 0;
   for (;;) {

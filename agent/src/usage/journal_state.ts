@@ -3,7 +3,7 @@
 import type { UsageBatch, UsageRow } from '../../../kit/src/node_interface.ts';
 import type { Traffic } from '../engine.ts';
 
-/** Bytes of a user that were counted too much: they are subtracted from later traffic. */
+/** Bytes of a user that were counted in excess, to be subtracted from later traffic. */
 export interface Carry {
   account: number;
   user: number;
@@ -20,7 +20,7 @@ export interface Tick {
   counted: Traffic[];
   /** Connections to forget: nothing is under way on them. */
   settled: string[];
-  /** The bytes still to carry; a user without any is forgotten. */
+  /** The bytes still to subtract; users without any are forgotten. */
   carry: Carry[];
 }
 
@@ -32,7 +32,7 @@ export type Entry =
   | { kind: 'batch'; seq: number; rows: number }
   | { kind: 'acknowledged'; seq: number };
 
-/** The control plane accepts no more in one row. */
+/** The most that the control plane accepts in one row. */
 const maxBytesOfRow = 2 ** 50;
 /** Keeps the entries of a rewritten journal small. */
 const maxInEntry = 10_000;
@@ -114,7 +114,9 @@ export class JournalState {
     }
   }
 
-  /** While the control plane is unreachable, memory grows with users and hours, not with polls. */
+  /**
+   * Adds a row to that of the user's hour: in an outage, memory grows with hours, not with polls.
+   */
   #add(row: UsageRow): void {
     this.newest_at = Math.max(this.newest_at, row.at);
     const key = keyOf(row);
@@ -139,12 +141,12 @@ function keyOf(row: UsageRow): string {
   return `${identityOf(row)} ${Math.floor(row.at / 3600)}`;
 }
 
-/** The row, split into parts that are small enough; nearly always just one. */
+/** The row, split into parts that are small enough; usually one. */
 function* partsOf(row: UsageRow): Generator<UsageRow> {
   let { up, down } = row;
   do {
     const part = { up: Math.min(up, maxBytesOfRow), down: Math.min(down, maxBytesOfRow) };
-    // A clock without a battery may start at 0, a time that the control plane does not accept.
+    // A clock without a battery may start at 0, which the control plane does not accept.
     yield { ...row, at: Math.max(row.at, 1), ...part };
     up -= part.up;
     down -= part.down;

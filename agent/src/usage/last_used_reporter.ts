@@ -1,5 +1,5 @@
-// Reports each minute which authlist entries let connections in. It is a hint for people, not for
-// bills, and only in memory.
+// Reports each minute which authlist entries let connections in. It is for people, not for bills,
+// so it is only held in memory.
 import { every } from '../clock.ts';
 import type { Engine } from '../engine.ts';
 import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
@@ -37,7 +37,9 @@ export class LastUsedReporter {
     this.#waiting.add(await this.#parts.engine.takeLastUsed());
   }
 
-  /** Sends everything collected. A failed report goes with the next, unless rejected for good. */
+  /**
+   * Sends everything collected. A failed report is sent with the next one, if it can be accepted.
+   */
   async send(): Promise<void> {
     const { control, log } = this.#parts;
     try {

@@ -1,11 +1,11 @@
-// Enforces the limits of accounts, or of users, before the control plane does: near a limit the
-// engine is polled more often, and traffic beyond it is ended at once.
+// Enforces the limits of accounts, or of users, ahead of the control plane: near a limit the engine
+// is polled more often, and traffic over the limit is ended at once.
 import type { Logger } from 'pino';
 import type { UsageRow } from '../../../kit/src/node_interface.ts';
 import type { Clock } from '../clock.ts';
 import type { Journal } from './journal.ts';
 
-/** The bytes that are left until `until` (epoch seconds), as the control plane said. */
+/** The bytes left until `until` (epoch seconds), as the control plane sent them. */
 interface Left {
   left_bytes: number;
   until: number;
@@ -24,8 +24,8 @@ export interface Payer {
 const shortestSeconds = 0.1;
 const soonestSeconds = 0.02;
 /**
- * Payers are let in again if their end is not renewed for this long, so that a node that stopped
- * counting refuses none for good.
+ * Payers are let in again if their end is not renewed for this long, so that a node that stops
+ * counting does not refuse them for good.
  */
 const endingSeconds = 30;
 
@@ -52,13 +52,12 @@ export interface LimitsOptions {
 }
 
 /**
- * The bytes left are what the control plane sent, less the bytes counted since that it has not
- * included. Other nodes only reduce them, so a payer without bytes left by this count has none
- * left.
+ * The bytes left are those that the control plane sent, minus the bytes counted since. Other nodes
+ * only reduce them, so a payer without bytes by this count has none left.
  */
 export class Limits {
   readonly #options: LimitsOptions;
-  /** By payer; undefined: the control plane knows no limit for it. */
+  /** By payer; undefined: it has no limit. */
   readonly #limits = new Map<string, Limit | undefined>();
   /** By payer: bytes per second that this node counts. */
   #rates = new Map<string, number>();
@@ -73,9 +72,9 @@ export class Limits {
   }
 
   /**
-   * Takes the rows of a poll; returns the seconds until the next one is due. That is half the time
-   * that the bytes will last, so that another half remains to correct it. Reports are more
-   * frequent: they show other nodes what is left.
+   * Takes the rows of a poll; returns the seconds until the next one is due: half of the time that
+   * the bytes will last, so that there is time for a correction. Reports become more frequent, too,
+   * since they show other nodes what is left.
    */
   counted(rows: readonly UsageRow[]): number {
     const { poll_seconds, report_seconds, clock } = this.#options;
@@ -86,26 +85,26 @@ export class Limits {
       if (!this.#ended.has(key)) soonest = Math.min(soonest, this.#lasts(key, bytes));
       this.#follow(key, bytes);
     }
-    // An account that is new here may have little left, so its limit is requested at once. Users
-    // are many, and few have a limit: those that are new wait for the next report.
+    // A new account may have little left, so its limit is requested at once. Of the many users few
+    // have a limit, so new ones wait for the next report.
     const isUnknown =
       this.#options.of === 'accounts' && rows.some((row) => !this.#limits.has(this.#keyOf(row)));
     const due = isUnknown ? 0 : within(soonest / 6, report_seconds);
     const waited = clock.steady() - this.#lastAnswerAt;
     if (due < report_seconds && waited >= due) this.#options.report();
-    // The last poll before the end comes exactly at the end.
+    // The last poll comes exactly when the limit will be reached.
     return soonest > 0 && soonest < shortestSeconds
       ? Math.max(soonest, soonestSeconds)
       : within(soonest / 2, poll_seconds);
   }
 
-  /** Takes the response to a batch of these rows, once the journal has dropped it. */
+  /** Takes the response to a batch of these rows, after the journal has dropped the batch. */
   answered(rows: readonly UsageRow[], limits: ReadonlyArray<Payer & Left>): void {
     const now = this.#options.clock.steady();
     this.#lastAnswerAt = now;
     const named = new Map(limits.map((limit) => [this.#keyOf(limit), limit]));
     for (const key of new Set(rows.map((row) => this.#keyOf(row)))) {
-      // The payer continues after its end has passed without a record of it.
+      // If the end has passed without a record of the payer, the payer continues.
       if ((this.#ended.get(key) ?? 0) <= this.#options.clock.now()) this.#ended.delete(key);
       const limit = named.get(key);
       const before = this.#limits.get(key);
@@ -122,7 +121,7 @@ export class Limits {
     for (const [key, bytes] of bytesLeft) this.#follow(key, bytes);
   }
 
-  /** The record of a payer has changed, or, without one, all: limits received are outdated. */
+  /** Drops a payer's limit, whose record has changed; without an argument, all limits. */
   forget(payer?: Payer): void {
     for (const key of payer === undefined ? [...this.#limits.keys()] : [this.#keyOf(payer)]) {
       this.#drop(key);
@@ -155,7 +154,7 @@ export class Limits {
     this.#rates = rates;
   }
 
-  /** By payer with a known limit: the bytes left now; negative if it is passed. */
+  /** By payer with a limit, the bytes left now; negative if it is over the limit. */
   #bytesLeft(): Map<string, number> {
     const now = this.#options.clock.now();
     const bytesLeft = new Map<string, number>();
@@ -174,20 +173,20 @@ export class Limits {
   }
 
   /**
-   * How many seconds a payer's remaining bytes last at the present rate. A guess, since other nodes
-   * use them too.
+   * How many seconds a payer's remaining bytes last at the current rate. An estimate, since other
+   * nodes use them, too.
    */
   #lasts(key: string, bytes: number): number {
     const { network_rate = 0, noted_at = 0 } = this.#limits.get(key) ?? {};
     const ownRate = this.#rates.get(key) ?? 0;
-    // It has no traffic here that could be ended, whatever other nodes carry.
+    // Without traffic here there is nothing to end.
     if (ownRate === 0) return Number.POSITIVE_INFINITY;
     const others = Math.max(network_rate - ownRate, 0);
     const remaining = bytes - others * (this.#options.clock.steady() - noted_at);
     return Math.max(remaining, 0) / (ownRate + others);
   }
 
-  /** Ends a payer that has nothing left, and lets it in again if it has. */
+  /** Ends a payer without bytes left, and lets it in again when it has some. */
   #follow(key: string, bytes: number): void {
     const now = this.#options.clock.now();
     const ended = this.#ended.get(key);
@@ -195,10 +194,10 @@ export class Limits {
       if (ended !== undefined) this.#letIn(key);
       return;
     }
-    const { left_bytes: reportedBytes = 0, until: period_end = 0 } = this.#limits.get(key) ?? {};
-    // If the control plane knows it itself, the record of the contract, or of the user, will come.
+    const { left_bytes: reportedBytes = 0, until: periodEnd = 0 } = this.#limits.get(key) ?? {};
+    // If the control plane counts it as over the limit, too, its record will end the payer.
     if (ended !== undefined && (reportedBytes <= 0 || now < ended - endingSeconds / 2)) return;
-    const until = Math.min(now + endingSeconds, period_end);
+    const until = Math.min(now + endingSeconds, periodEnd);
     if (ended === until) return;
     this.#end(key, until);
   }

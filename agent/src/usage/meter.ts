@@ -31,7 +31,7 @@ export class Meter {
   #goneSince = new Map<string, number>();
   /** The last poll at the usual interval, in steady seconds. */
   #usualAt = Number.NEGATIVE_INFINITY;
-  /** Reported by polls but not in the journal: goes into the next tick, never polled again. */
+  /** Reported by polls, but not in the journal yet. It goes into the next tick. */
   #unstored: Pick<Poll, 'finished' | 'cursor'> | undefined;
   #fault: string | undefined;
   /** The bytes of all rows so far. */
@@ -46,7 +46,7 @@ export class Meter {
     this.#limits = limits;
   }
 
-  /** Ticks until the signal is aborted. A tick that fails is tried again, and nothing is lost. */
+  /** Ticks until the signal is aborted. A failed tick is repeated, and loses nothing. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       let pauseSeconds = this.#pollSeconds;
@@ -71,7 +71,7 @@ export class Meter {
 
   /**
    * Counts the traffic since the last tick, and returns its rows. One call at a time. Errors: the
-   * engine or the journal failed; the next tick counts it.
+   * engine or the journal failed. The next tick counts the traffic.
    */
   async tick(): Promise<UsageRow[]> {
     const steady = this.#clock.steady();
@@ -87,13 +87,12 @@ export class Meter {
     };
     this.#unstored = { finished: sound.finished, cursor: poll.cursor };
     const gone = this.#findGone(poll.open);
-    // If the clock was set back, traffic must not appear older than what was counted before it.
+    // If the clock was set back, traffic must not look older than earlier traffic.
     const at = Math.max(this.#clock.now(), this.#journal.newest_at);
     const tick = settle(this.#journal, sound, gone, at);
     const { rows, counted, settled, carry } = tick;
     const isIdle = rows.length + counted.length + settled.length + carry.length === 0;
-    // The cursor also moves past traffic that is not billed: otherwise it would be read over and
-    // over.
+    // The cursor also moves past traffic that is not billed, so that it is not read again.
     const isSame = JSON.stringify(tick.cursor) === JSON.stringify(this.#journal.cursor);
     await (isIdle && isSame ? this.#journal.repair() : this.#journal.append(tick));
     this.#unstored = undefined;
@@ -104,7 +103,7 @@ export class Meter {
     return rows;
   }
 
-  /** The same sums in fewer entries: only those of counted connections must stay separate. */
+  /** The same sums in fewer entries. Only those of counted connections must stay separate. */
   #foldOf(finished: Finished[]): Finished[] {
     const sums = new Map<string, Finished>();
     const apart: Finished[] = [];
@@ -119,7 +118,7 @@ export class Meter {
     return [...apart, ...sums.values()];
   }
 
-  /** Leaves out counts that make no sense: a single one would keep all others from being billed. */
+  /** Leaves out impossible counts: because of one, the whole batch would be rejected. */
   #soundOf<T extends Traffic>(counts: T[]): T[] {
     return counts.filter((traffic) => {
       const { account, user, up, down } = traffic;
@@ -134,7 +133,7 @@ export class Meter {
     });
   }
 
-  /** Counted connections that have been silent for so long that they are over. */
+  /** Counted connections that the engine has not reported for so long that they must be over. */
   #findGone(open: Traffic[]): string[] {
     const now = this.#clock.steady();
     const isOpen = new Set(open.map(({ connection }) => connection));
@@ -157,9 +156,9 @@ interface Counted {
 }
 
 /**
- * The tick with which a poll adds to the counts so far. For each user, all rows less the carry
- * always equal everything finished plus the counts of the unfinished. `gone`: connections to
- * forget, unless they have just finished.
+ * The tick that adds a poll to the counts so far. For each user, all rows minus the carry always
+ * equal everything finished plus the counts of unfinished requests. `gone`: connections to forget,
+ * unless they have just finished.
  */
 export function settle(before: Counted, poll: Poll, gone: string[], at: number): Tick {
   const counted = new Map<string, Traffic>();
@@ -177,7 +176,7 @@ export function settle(before: Counted, poll: Poll, gone: string[], at: number):
     counted.delete(connection);
     if (before.counted.has(connection)) settled.add(connection);
   };
-  /** The count of this user's request. Another user's on the connection was a wrong guess. */
+  /** The earlier count of this request. If it was of another user, that was a wrong guess. */
   const takeBack = (traffic: Traffic) => {
     const previous = countedOf(traffic.connection);
     if (!previous || identityOf(previous) === identityOf(traffic)) return previous;
@@ -194,7 +193,7 @@ export function settle(before: Counted, poll: Poll, gone: string[], at: number):
   for (const { connection, account, user, up, down } of poll.open) {
     const traffic = { connection, account, user, up, down };
     const previous = takeBack(traffic);
-    // If an older figure was higher, it stands until the request is finished.
+    // A higher earlier figure stands until the request is finished.
     const more = {
       up: Math.max(up - (previous?.up ?? 0), 0),
       down: Math.max(down - (previous?.down ?? 0), 0),

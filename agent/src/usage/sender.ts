@@ -1,4 +1,5 @@
-// Sends the rows of the journal in batches, each again until the control plane has acknowledged it.
+// Sends the rows of the journal in batches, and repeats each until the control plane acknowledges
+// it.
 import type { Logger } from 'pino';
 import type { UsageBatch, UsageRow } from '../../../kit/src/node_interface.ts';
 import type { Clock } from '../clock.ts';
@@ -32,9 +33,9 @@ export interface SenderOptions {
   control: UsageReports;
   clock: Clock;
   log: Logger;
-  /** From one accepted batch to the next: each one is a write for the control plane. */
+  /** The pause after an accepted batch, since each one is a write for the control plane. */
   report_seconds: number;
-  /** Receive what the accounts, and the users, of each batch have left. */
+  /** They receive the bytes left for the accounts, and for the users, of each batch. */
   limits?: Pick<Limits, 'answered'>;
   user_limits?: Pick<Limits, 'answered'>;
 }
@@ -50,8 +51,8 @@ export class Sender {
   /** Ends the pause after a batch. */
   #rest = new AbortController();
   /**
-   * Failures since a batch was accepted, or since the control plane was heard from again. The
-   * signal ends the delay after each.
+   * Failures since a batch was accepted, or the control plane became reachable. `#delay` ends the
+   * delay after a failure.
    */
   #failures = 0;
   #delay = new AbortController();
@@ -110,11 +111,11 @@ export class Sender {
   }
 
   /**
-   * The control plane is heard from again. Without this, a batch that failed in a long outage would
-   * wait for up to another minute.
+   * Ends the delay after a failure, since the control plane is reachable again. A batch that failed
+   * in a long outage would wait for up to another minute.
    */
   retry(): void {
-    // A batch that has been on its way since the outage may still fail.
+    // A batch that was sent during the outage may still fail.
     this.#failures = 0;
     this.#delay.abort();
   }
@@ -148,7 +149,7 @@ export class Sender {
         this.#logLeftOut(left_out.flatMap((index) => rows[index] ?? []));
         break;
       } catch (error) {
-        // The batch was rejected as a whole, so the remaining rows can be sent under the same name.
+        // The whole batch was rejected, so the other rows can be sent under the same number.
         const tooOld = tooOldOf(rows, error);
         if (!tooOld) throw error;
         const behind = this.#secondsBehind(tooOld, error);
@@ -176,8 +177,8 @@ export class Sender {
   }
 
   /**
-   * How slow our clock is, if that is why a row is rejected as too old: by the clock that stamped
-   * it, it is not. Errors: the rejection, if the control plane did not send its time.
+   * How far our clock is behind, if that is why a row is rejected: by our clock it is not too old.
+   * Errors: the rejection, if the control plane did not send its time.
    */
   #secondsBehind(tooOld: UsageRow, rejection: unknown): number {
     const now = this.#clock.now();
@@ -203,7 +204,7 @@ function tooOldOf(rows: UsageRow[], failure: unknown): UsageRow | undefined {
   return rows[Number(/^rows\.(\d+)\.at$/.exec(field)?.[1])];
 }
 
-/** For the log: how much traffic it is, and the first users. */
+/** For the log: the amount of traffic, and the first users. */
 function summaryOf(rows: UsageRow[]): object {
   return {
     rows: rows.length,

@@ -1,5 +1,5 @@
-// charon, strongSwan's IKE daemon: started with a configuration of its own, taken over by the next
-// agent, controlled by VICI.
+// charon, strongSwan's IKE daemon. It has a configuration of its own, is controlled by VICI, and is
+// taken over by the next agent.
 import { randomBytes } from 'node:crypto';
 import { readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ export interface CharonPaths {
 }
 
 export interface CharonOptions {
-  /** It has a folder of its own in here. */
+  /** charon has its own folder in here. */
   state_dir: string;
   program: string;
   /** The part that encrypts the packets: the kernel, or charon itself if the kernel cannot. */
@@ -78,20 +78,20 @@ export class Charon {
     this.#vici = new Vici(this.paths.vici, options.log);
   }
 
-  /** The RADIUS server's last port, 0 for none, and the shared secret. */
+  /** The RADIUS server's last port (0: none), and the shared secret. */
   get radius(): Readonly<RadiusReach> {
     return this.#radius;
   }
 
-  /** Sets where the RADIUS server listens now. A running charon gets a new port by `start`. */
+  /** Sets the RADIUS server's port. A running charon gets a new port by `start`. */
   setRadiusPort(port: number): void {
     this.#radius.port = port;
     replaceDurably(this.paths.radius, JSON.stringify(this.#radius));
   }
 
   /**
-   * Makes it run with the current configuration. True: it is a new process, without connections.
-   * Errors: it does not run.
+   * Makes charon run with the current configuration. True: it is a new process, without
+   * connections. Errors: it does not run.
    */
   async start(): Promise<boolean> {
     const conf = this.#conf();
@@ -140,7 +140,7 @@ export class Charon {
     return this.#vici.list(name, event, message);
   }
 
-  /** charon writes at the end of the file, wherever that is. */
+  /** Empties a long log. charon appends, so it continues at the new end. */
   #boundLog(): void {
     const size = statSync(this.paths.log, { throwIfNoEntry: false })?.size ?? 0;
     if (size > longestLogBytes) truncateSync(this.paths.log);

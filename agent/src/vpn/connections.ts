@@ -1,4 +1,4 @@
-// The connections that charon offers: one for each service and exit, by the same rules.
+// The connections that charon offers, one for each service and exit.
 
 import type { ServerValue } from '../../../kit/src/node_interface.ts';
 import { sharedKey, type VpnService, vpnServices } from '../../../kit/src/vpn_password.ts';
@@ -21,7 +21,7 @@ export function serviceOf(connection: string): VpnService | undefined {
   return vpnServices.find((service) => connection.startsWith(`${service} `));
 }
 
-/** The machine, as far as connections depend on it. */
+/** The properties of the machine that connections depend on. */
 export interface Machine {
   /** The node's own in PEM, followed by its chain. */
   certificates: readonly string[];
@@ -31,7 +31,7 @@ export interface Machine {
   isOnlyAddress: (exit: string) => boolean;
 }
 
-/** The pool of charon's IPv6 addresses, which are not routed; RADIUS assigns the rest. */
+/** The pool of charon's IPv6 addresses, which are not routed. RADIUS assigns IPv4 addresses. */
 export const ipv6Pool = 'exitward';
 
 /** The connections that charon should offer, by name. */
@@ -67,7 +67,7 @@ function connectionOf(
     send_cert: 'always',
     // A user may have several devices.
     unique: 'never',
-    // With it, charon sends clients all other addresses of the machine.
+    // With MOBIKE, charon sends clients all other addresses of the machine.
     mobike: service === 'vpn-ikev2' && isOnlyAddress(exit) ? 'yes' : 'no',
     dpd_delay: '30s',
     rekey_time: isOld ? '0' : `${lifetimes.ike}m`,

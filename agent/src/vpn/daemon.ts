@@ -1,5 +1,5 @@
-// A daemon of the VPN, in a session of its own so that its tunnels outlive the agent; the next
-// agent finds it by its pid file.
+// A daemon of the VPN. It runs in a session of its own, so that its tunnels outlive the agent. The
+// next agent finds it by its pid file.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { replaceDurably } from '../../../kit/src/durable.ts';
@@ -11,17 +11,17 @@ export interface DaemonOptions {
   /** Its working folder. */
   dir: string;
   pid_file: string;
-  /** A variable with its configuration: only a process that has it is ours, whatever its number. */
+  /** A variable with its configuration. A process with another environment is not ours. */
   mark: readonly [name: string, value: string];
   clock: Clock;
 }
 
 const stoppingSeconds = 10;
-/** A daemon that ends this early cannot run. */
+/** A daemon that ends within this time cannot run. */
 const startingSeconds = 5;
 /**
- * The rights that it keeps. It runs as root, since no other user may write the kernel's policies or
- * create its devices.
+ * The rights that a daemon keeps. It runs as root: no other user may write the kernel's policies or
+ * create devices.
  */
 const rights = '-all,+net_admin,+net_bind_service';
 
@@ -78,7 +78,7 @@ export class Daemon {
   }
 }
 
-/** Ends a process, which may have ended by itself meanwhile. */
+/** Ends a process, if it has not ended yet. */
 export function endIfThere(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   try {
     process.kill(pid, signal);

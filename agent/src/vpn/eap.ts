@@ -1,5 +1,5 @@
-// The server side of EAP-MSCHAPv2 (draft-kamath-pppext-eap-mschapv2), which iOS, macOS, Windows,
-// Android and Linux have built in.
+// The server side of EAP-MSCHAPv2 (draft-kamath-pppext-eap-mschapv2), which is built into iOS,
+// macOS, Windows, Android and Linux.
 import { randomBytes } from 'node:crypto';
 import type { ChapResponse } from './mschap.ts';
 

@@ -1,5 +1,4 @@
-// A proxy engine and the VPN, as one engine: one decision, one journal, one list of faults for
-// both.
+// A proxy engine and the VPN as one engine, with one decision, one journal and one list of faults.
 
 import type { EndOrder, Position } from '../../../kit/src/node_interface.ts';
 import type {
@@ -18,7 +17,7 @@ import { DecisionTally } from '../policy/decision_tally.ts';
 import { type Elsewhere, type Holding, sumOfHoldings, withOthers } from '../user_counts.ts';
 import type { Vpn } from './vpn.ts';
 
-/** Where both continue. If there was no VPN before, the journal has just the proxy's cursor. */
+/** The cursors of both. A journal from a time without VPN has only the proxy's cursor. */
 interface Cursors {
   proxy: unknown;
   vpn: unknown;
@@ -64,7 +63,7 @@ export class EngineWithVpn implements Engine {
     yield* this.#vpn.uses();
   }
 
-  /** A tunnel's end shows in the uses under way. */
+  /** Only the proxy's: the end of a tunnel shows in the uses under way. */
   takeEndedUses(): ReturnType<Engine['takeEndedUses']> {
     return this.#proxy.takeEndedUses();
   }

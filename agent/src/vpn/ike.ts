@@ -1,5 +1,5 @@
-// The first messages of IKE, with which a node asks its own charon whether it serves an exit: IKEv2
-// (RFC 7296), IKEv1 (RFC 2407 to 2409).
+// The first messages of IKE, by which a node finds out whether its charon serves an exit: IKEv2
+// (RFC 7296) and IKEv1 (RFC 2407 to 2409).
 import { randomBytes } from 'node:crypto';
 import type { IkeVersion } from '../engine.ts';
 
@@ -31,9 +31,9 @@ const ipsec = [0, 0, 0, 1];
 /**
  * The first message of an exchange. For IKEv2 it offers a group that charon accepts, with the key
  * of another one, like a client that guessed wrong. A charon that serves the exit asks for the
- * accepted group (INVALID_KE_PAYLOAD) and keeps no state, so nothing is left half open, which
- * charon would count. An unacceptable proposal would leave nothing either, but a charon that does
- * not know the exit refuses it in the same way.
+ * accepted group (INVALID_KE_PAYLOAD) and keeps no state: charon would count half-open ones. An
+ * unacceptable proposal keeps no state, either, but a charon that does not know the exit would
+ * refuse it in the same way.
  */
 export function firstMessage(version: IkeVersion, spi: Buffer): Buffer {
   const head = { version, initiator: spi, responder: noSpi, id: 0 };
@@ -54,9 +54,8 @@ export function firstMessage(version: IkeVersion, spi: Buffer): Buffer {
 }
 
 /**
- * Withdraws the first message of IKEv1 after the response: an initiator that sends an error gives
- * up, and charon drops the half-open state. No first message of main mode proves as much and leaves
- * nothing.
+ * Ends an exchange of IKEv1 after the response: when the initiator sends an error, charon drops the
+ * half-open state. In main mode, each first message that shows as much creates that state.
  */
 export function abandonment(initiator: Buffer, responder: Buffer): Buffer {
   const { no_proposal_chosen } = notifications;
@@ -69,7 +68,7 @@ export function abandonment(initiator: Buffer, responder: Buffer): Buffer {
   ]);
 }
 
-/** Reads the response to a first message with this SPI; undefined for anything else. */
+/** Reads the response to the first message with this SPI; undefined for anything else. */
 export function readResponse(
   version: IkeVersion,
   spi: Buffer,
@@ -109,7 +108,7 @@ function payloadsOf(first: number, bytes: Buffer): Map<number, Buffer[]> | undef
   return at === bytes.length ? payloads : undefined;
 }
 
-/** The error in a notification. A cookie counts as one, since it asks for another first message. */
+/** The error in a notification. A cookie counts, too: it asks for another first message. */
 function errorOf(version: IkeVersion, body: Buffer): number | undefined {
   // IKEv1 has the domain of interpretation before the same fields.
   const at = version === '1' ? 6 : 2;

@@ -1,5 +1,5 @@
-// L2TP (RFC 2661) inside charon's transport mode. For each exit a daemon xl2tpd starts a pppd for
-// each client; the kernel carries the packets.
+// L2TP (RFC 2661) inside charon's transport mode. Each exit has a daemon xl2tpd, which starts a
+// pppd for each client. The kernel carries the packets.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolderDurably, replaceDurably } from '../../../kit/src/durable.ts';
@@ -16,7 +16,7 @@ export interface L2tpOptions extends Pick<PppLoginsOptions, 'evaluate' | 'log'> 
   clock: Clock;
 }
 
-/** IP inside PPP, L2TP, UDP, ESP and UDP fits into 1500 bytes. */
+/** With PPP, L2TP, UDP, ESP and UDP around it, an IP packet fits into 1500 bytes. */
 const largestPacket = 1400;
 
 export class L2tp {
@@ -34,7 +34,7 @@ export class L2tp {
     for (const exit of this.#slots().keys()) this.#daemons.set(exit, this.#daemonOf(exit));
   }
 
-  /** Has a daemon listen at each of these exits, and at no other. Errors: one does not run. */
+  /** Runs a daemon at each of these exits, and at no other. Errors: one does not run. */
   async offer(exits: readonly string[]): Promise<void> {
     if (exits.length > 0) await this.#logins.listen();
     for (const [exit, daemon] of this.#daemons) {
@@ -62,7 +62,7 @@ export class L2tp {
     }
   }
 
-  /** Responds to no more logins; the daemons keep running. */
+  /** Stops responding to logins. The daemons keep running. */
   close(): void {
     this.#logins.close();
   }
@@ -100,7 +100,7 @@ export class L2tp {
     return links;
   }
 
-  /** Ends a dead daemon's links: they lead nowhere, and the next one reuses the addresses. */
+  /** Ends a dead daemon's links, whose addresses the next daemon reuses. */
   #endLinks(exit: string): void {
     for (const pid of readdirSync('/proc').map(Number)) {
       if (pid > 0 && this.findLink(pid)?.exit_ip === exit) endIfThere(pid, 'SIGKILL');
@@ -178,8 +178,8 @@ pppoptfile = ${join(this.#options.dir, `${exit}.options`)}
   }
 
   /**
-   * MS-CHAPv2 first, then plain passwords, for proxy access tokens. The machine's own files of
-   * secrets do not contain the name.
+   * pppd's options: MS-CHAPv2 first, then plain passwords, for proxy access tokens. The name is not
+   * in the machine's own files of secrets.
    */
   #pppOptions(): string {
     return `# Written by exitward-agent.

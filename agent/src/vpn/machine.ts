@@ -51,8 +51,8 @@ export function* listLacks({ charon, pool }: LackSettings): Generator<Lack, void
 }
 
 /**
- * A network of this machine that the pool overlaps, such as Tailscale's: the VPN's rules would cut
- * the machine off from it, and perhaps from its administrator.
+ * A network of this machine that overlaps with the pool, such as Tailscale's: the VPN's rules would
+ * cut the machine off from it, and perhaps from its administrator.
  */
 export function findPoolConflict([base, bits]: Network): Lack | undefined {
   for (const [device, entries] of Object.entries(networkInterfaces())) {
@@ -101,7 +101,7 @@ export function mayCarryPpp({ ipsec }: Pick<VpnSettings, 'ipsec'>): boolean {
   return ipsec === 'kernel' && existsSync(pppInL2tp);
 }
 
-/** Whether other machines reach this one by no other address. */
+/** Whether this is the only address by which other machines reach this one. */
 export function isOnlyAddress(exit: string): boolean {
   const addresses = Object.values(networkInterfaces()).flatMap((entries) => entries ?? []);
   return addresses.every(
@@ -110,8 +110,8 @@ export function isOnlyAddress(exit: string): boolean {
 }
 
 /**
- * Whether a tunnel may carry IPv6. charon's own device accepts none if IPv6 is switched off on the
- * machine; the kernel's policies do.
+ * Whether a tunnel may carry IPv6. Without IPv6 on the machine, charon's own device rejects it, but
+ * the kernel's policies accept it.
  */
 export function canCarryIpv6({ ipsec }: Pick<VpnSettings, 'ipsec'>): boolean {
   const path = '/proc/sys/net/ipv6/conf/default/disable_ipv6';
@@ -119,8 +119,8 @@ export function canCarryIpv6({ ipsec }: Pick<VpnSettings, 'ipsec'>): boolean {
 }
 
 /**
- * Another program that holds the ports of IKE, as Debian's own charon does. Call it only while our
- * charon does not run.
+ * Another program on the ports of IKE, such as Debian's own charon. Only for use while our charon
+ * does not run.
  */
 export async function findTakenPort(): Promise<Lack | undefined> {
   for (const port of ports) {
@@ -140,13 +140,13 @@ export async function findTakenPort(): Promise<Lack | undefined> {
   return undefined;
 }
 
-/** The exit code of `ip` if the kernel refuses. */
+/** The exit code of `ip` when the kernel refuses. */
 const refusedByKernel = 2;
 
 /**
- * Finds a kernel that cannot encrypt packets. It gets an ESP key, as from charon, which is removed
- * at once: no list shows this, since a kernel loads its modules on demand. `inside`: a command to
- * run this with; if that cannot run, nothing is known, and nothing is reported.
+ * Detects a kernel that cannot encrypt packets: adds an ESP key, as charon does, and removes it at
+ * once. No list shows this, since kernels load modules on demand. `inside`: a command in which this
+ * runs; if that fails, nothing is reported.
  */
 export async function findKernelLack(
   { ipsec }: Pick<VpnSettings, 'ipsec'>,

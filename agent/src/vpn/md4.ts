@@ -1,4 +1,4 @@
-// MD4 (RFC 1320), which NT hashes need; the runtime's own libraries no longer have it.
+// MD4 (RFC 1320), which NT hashes need. Node's own libraries no longer have it.
 
 const rotations = [
   [3, 7, 11, 19],

@@ -22,7 +22,7 @@ export interface ChapProof {
   send_key: Buffer;
 }
 
-/** The proof for a client that has this password; undefined if it has not. */
+/** The proof for a client that has this password; undefined if it does not have it. */
 export function proveChap(response: ChapResponse, password: string): ChapProof | undefined {
   const { challenge, peer_challenge, nt_response, name } = response;
   const mixed = sha1(peer_challenge, challenge, Buffer.from(name.replace(/^.*\\/, ''))).subarray(
@@ -56,7 +56,7 @@ export function proveMixed(
   return md4(hash);
 }
 
-/** The constants of both documents, which are sentences. */
+/** The constants of both RFCs, which are sentences. */
 const magic = {
   server_signing: 'Magic server to client signing constant',
   pad_iteration: 'Pad to make it do more than one iteration',

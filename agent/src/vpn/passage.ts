@@ -1,19 +1,19 @@
-// Whether the machine lets the VPN's packets pass: another firewall may drop what the VPN's own
-// table let through, and connection tracking may be full.
+// Detects whether the machine blocks the VPN's packets: another firewall may drop those that the
+// VPN's own table accepts, and connection tracking may be full.
 import { readIfThere } from './daemon.ts';
 import type { Lack } from './machine.ts';
 
-/** Bytes of new flows of clients, since the table is there. */
+/** Bytes of new flows of clients since the table was created. */
 export interface FlowBytes {
-  /** Let through by the VPN's own rules. */
+  /** Accepted by the VPN's own rules. */
   begun: number;
-  /** Seen on their way out, after the rules of all others. */
+  /** Leaving the machine, after the rules of all other firewalls. */
   departed: number;
 }
 
-/** About ten first packets: a rule that refuses one destination is no fault. */
+/** About ten first packets, so that a rule against a single destination is not a fault. */
 const minLostBytes = 600;
-/** Once the table is full, the kernel drops each packet of a new flow. */
+/** Reported from this share on. When the table is full, the kernel drops packets of new flows. */
 const maxConntrackUse = 0.95;
 const conntrack = '/proc/sys/net/netfilter/nf_conntrack_';
 
@@ -21,7 +21,7 @@ export class Passage {
   #before: FlowBytes = { begun: 0, departed: 0 };
   #lostBytes = 0;
 
-  /** Notes what passed since the last look; returns whether nothing leaves the machine any more. */
+  /** Notes the flows since the last look; returns whether none leaves the machine any more. */
   isBlocked(flows: FlowBytes): boolean {
     const isNew = flows.begun < this.#before.begun || flows.departed < this.#before.departed;
     const before = isNew ? { begun: 0, departed: 0 } : this.#before;
@@ -32,7 +32,7 @@ export class Passage {
   }
 }
 
-/** Connection tracking that is full, or nearly; undefined: it is not, or there is none yet. */
+/** Connection tracking that is (nearly) full; undefined: it is not, or is not in use yet. */
 export function findFullConntrack(): Lack | undefined {
   const [count, max] = ['count', 'max'].map((name) => Number(readIfThere(conntrack + name)));
   if (!count || !max || count < max * maxConntrackUse) return undefined;

@@ -1,5 +1,5 @@
-// The addresses that clients get inside their tunnels: the lower half of the pool for IKE, the
-// upper one for PPP.
+// The addresses of clients inside their tunnels: the lower half of the pool is for IKE, the upper
+// half for PPP.
 import ipaddr from 'ipaddr.js';
 import type { Network } from '../../../kit/src/address.ts';
 
@@ -9,11 +9,11 @@ export interface AddressRange {
   size: number;
 }
 
-/** PPP addresses for one exit: its daemon assigns them itself. */
+/** Most PPP addresses of one exit, which its daemon assigns itself. */
 const longestSlot = 1024;
 const slots = 128;
 
-/** The lower half without its first address, which a client may mistake for the network's. */
+/** The lower half without its first address, which a client may take for the network's. */
 export function rangeOf(pool: Network): AddressRange {
   const { first, size } = halfOf(pool);
   return { first: first + 1, size: size - 1 };
@@ -30,7 +30,7 @@ export function slotOf(pool: Network, slot: number): { first: string; last: stri
   const { first, size } = halfOf(pool);
   const each = Math.max(2, Math.min(longestSlot, Math.floor(size / slots)));
   const start = first + size + 1 + slot * each;
-  // Without the last one, which a client may mistake for the broadcast address.
+  // The last address is left out, since a client may take it for the broadcast address.
   if (start + each > first + 2 * size - 1) return undefined;
   return { first: textOf(start), last: textOf(start + each - 1) };
 }

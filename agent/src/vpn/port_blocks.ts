@@ -1,5 +1,5 @@
-// The ports at an exit that belong to one client of the VPN while connections are logged, as
-// carriers do it (RFC 6888, RFC 7422): a port then names the client.
+// The ports at an exit that belong to one client of the VPN while connections are logged, so that a
+// port identifies the client (RFC 6888, RFC 7422).
 import type { PortRange } from '../policy/decision.ts';
 
 /** Those of an exit: all ports from 1024. */
@@ -8,8 +8,8 @@ const portsInBlock = 1008;
 const firstPort = 1024;
 
 /**
- * A block for the next client of an exit. One that is free comes first, then one that `avoided`
- * does not overlap, then the first one after `last`, so that each stays unused for long. `inUse`:
+ * Selects a block for the next client of an exit: preferably a free one, then one that does not
+ * overlap with `avoided`, then the first after `last`, so that each stays unused for long. `inUse`:
  * the blocks of the exit's clients.
  */
 export function chooseBlock(

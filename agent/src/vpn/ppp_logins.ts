@@ -1,6 +1,6 @@
-// PPP logins. pppd's plugin winbind runs a helper for each, which speaks the protocol
-// "ntlm-server-1" of Samba's ntlm_auth; ours passes it on to here, by TCP on loopback. RADIUS would
-// not do: pppd's plugin for it truncates passwords after 48 characters.
+// PPP logins. For each, pppd's plugin winbind runs a helper that speaks the protocol
+// "ntlm-server-1" of Samba's ntlm_auth. Our helper passes the login on to this file, by TCP on
+// loopback. pppd's plugin for RADIUS is not used: it truncates passwords after 48 characters.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -30,7 +30,7 @@ export interface PppLoginsOptions {
 }
 
 const longest = 16 * 1024;
-/** Connections that have not shown the secret: any program of the machine can open one. */
+/** Most connections that have not shown the secret: any program on the machine can open one. */
 const maxStrangers = 64;
 /** The helper sends everything at once. */
 const defaultPatienceMs = 5_000;
@@ -56,7 +56,9 @@ export class PppLogins {
     return `/bin/bash ${join(this.#options.dir, 'ask')}`;
   }
 
-  /** Listens, if it does not yet, and writes the port for the helper. Errors: no port is free. */
+  /**
+   * Listens, unless it does already, and writes the port for the helper. Errors: no port is free.
+   */
   async listen(): Promise<void> {
     if (this.#server) return;
     const { dir, log } = this.#options;
@@ -147,7 +149,7 @@ function fieldsOf(text: string): Map<string, string> {
   );
 }
 
-/** Small, since it runs for each login. It waits for a starting agent, and refuses by ending. */
+/** The helper. It is small, since it runs for each login; it waits for an agent that starts. */
 function helperProgram(reach: string): string {
   return `# Written by exitward-agent. pppd asks through it about a login; the agent responds.
 pid=$PPID

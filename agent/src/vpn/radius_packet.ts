@@ -1,5 +1,5 @@
-// RADIUS on the wire (RFC 2865, RFC 3579): packets are read and written, authenticated by the
-// secret that both sides share.
+// Reads and writes RADIUS packets (RFC 2865, RFC 3579), authenticated by the secret that both sides
+// share.
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 
@@ -56,7 +56,7 @@ export function readRequest(datagram: Buffer, secret: string): RadiusPacket | un
     list.push([type, bytes.subarray(at + 2, at + size)]);
     at += size;
   }
-  // Required of every request, with or without EAP: otherwise one could be forged on this machine.
+  // Required even without EAP: otherwise programs on this machine could forge requests.
   if (signatureStart === undefined) return undefined;
   const signature = bytes.subarray(signatureStart, signatureStart + 16);
   const blank = Buffer.from(bytes);
@@ -88,7 +88,7 @@ export function writeResponse(
   head.writeUInt8(code, 0);
   head.writeUInt8(request.identifier, 1);
   head.writeUInt16BE(header + body.length, 2);
-  // First with the request's authenticator, which both signatures include.
+  // Both signatures include the request's authenticator, so it is in the head first.
   request.authenticator.copy(head, 4);
   hmac(secret, head, body).copy(body, body.length - 16);
   const digest = createHash('md5').update(head).update(body).update(secret).digest();

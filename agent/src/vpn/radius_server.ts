@@ -1,5 +1,5 @@
-// The RADIUS server that charon asks about every login: on loopback, for senders with the secret,
-// by EAP-MSCHAPv2 or password.
+// The RADIUS server that charon asks about every login, by EAP-MSCHAPv2 or password. It listens on
+// loopback, and responds only to senders with the secret.
 import { randomBytes } from 'node:crypto';
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -71,11 +71,11 @@ interface Exchange {
 }
 
 /**
- * A loopback address of its own, so that the firewall knows errors about it from those of other
+ * A loopback address of its own, so that the firewall can tell its ICMP errors from those of other
  * programs.
  */
 export const radiusAddress = '127.18.12.1';
-/** How long a client may take for an exchange, and how long responses are repeated. */
+/** How long exchanges, and responses that may be repeated, are remembered. */
 const rememberedSeconds = 30;
 const maxExchanges = 10_000;
 
@@ -91,7 +91,7 @@ export class RadiusServer {
     this.#options = options;
   }
 
-  /** Listens on a loopback port, or another if it is taken; returns it. Errors: none is free. */
+  /** Listens on this port, or another if it is in use; returns the port. Errors: none is free. */
   async listen(wanted: number): Promise<number> {
     const own = ownedByLog(this.#options.log);
     for (const port of [wanted, 0]) {
@@ -139,7 +139,7 @@ export class RadiusServer {
     if (bytes) this.#socket?.send(bytes, from.port, from.address);
   }
 
-  /** Undefined: the request makes no sense, and gets no response. */
+  /** Undefined: the request is invalid, and gets no response. */
   async #respond(request: RadiusPacket): Promise<Buffer | undefined> {
     const eap = eapOf(request);
     return eap ? this.#respondEap(request, eap) : this.#respondPassword(request);
@@ -175,8 +175,8 @@ export class RadiusServer {
     if (!exchange) return this.#reject(request, 'the exchange is not known', eap.identifier);
     if (eap.kind === 'response') {
       const proven = await this.#prove(request, exchange, eap.response);
-      // Rejects at once, without the message that the client may try another password: then charon
-      // drops the attempt at once too.
+      // Without the message that the client may try another password, charon drops the attempt at
+      // once.
       if ('message' in proven) return this.#reject(request, proven.message, eap.identifier);
       const success = successOf(next, proven.proof.authenticator);
       return this.#challenge(request, success, { ...exchange, accepted: proven });
@@ -236,7 +236,7 @@ export class RadiusServer {
   }
 }
 
-/** Undefined: it does not say which user dials which exit. */
+/** Undefined: the request lacks the user or the exit. */
 function attemptOf(request: RadiusPacket): Omit<LoginAttempt, 'proves'> | undefined {
   const login = textOf(request, attributes.user_name);
   const [source, source_port] = stationOf(request, attributes.calling_station);

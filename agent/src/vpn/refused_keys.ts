@@ -1,15 +1,15 @@
-// New keys that a side refused in an open tunnel: charon writes that to its log alone. The tunnel
-// ends soon after, and its client may continue past it.
+// Detects new keys that a side refused in an open tunnel, which only charon's log shows. The tunnel
+// ends soon after, and its client may continue without it.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
 /**
- * The line for a refusal inside a tunnel, by either side. Outside tunnels scanners are refused all
- * the time. With IKEv1, only a client with a tunnel gets the refusal with a hash.
+ * The line of a refusal inside a tunnel, by either side. Outside of tunnels, scanners are refused
+ * all the time. With IKEv1, only refusals inside a tunnel have a hash.
  */
 const refusal =
   /(?:generating|parsed) (?:CREATE_CHILD_SA response \d+ \[ N\(NO_PROP\)|INFORMATIONAL_V1 request \d+ \[ HASH N\(NO_PROP\))/g;
 const maxReadBytes = 4 * 1024 * 1024;
-/** How long a refusal is reported: as long as most tunnels keep their keys. */
+/** How long a refusal is reported: about the time after which tunnels get new keys. */
 const reportedSeconds = 3600;
 
 export class RefusedKeys {
@@ -25,8 +25,8 @@ export class RefusedKeys {
   }
 
   /**
-   * How many were refused until none had been for an hour. It reads what was added since the last
-   * look; the first one skips the past. `now`: in seconds, of a clock that is never set.
+   * How many were refused, until there is none for an hour. Reads the part of the log since the
+   * last look; the first look skips everything. `now`: steady seconds.
    */
   look(now: number): number {
     const added = this.#read().match(refusal)?.length ?? 0;
@@ -50,7 +50,7 @@ export class RefusedKeys {
       const offset = this.#offset === undefined ? size : this.#offset > size ? 0 : this.#offset;
       const bytes = Buffer.alloc(Math.min(size - offset, maxReadBytes));
       const length = readSync(file, bytes, 0, bytes.length, offset);
-      // A line that is being written is read with the rest of it.
+      // An incomplete line is read later.
       const end = bytes.lastIndexOf('\n', length - 1) + 1;
       this.#offset = offset + (end === 0 && length === maxReadBytes ? length : end);
       return bytes.toString('latin1', 0, end);

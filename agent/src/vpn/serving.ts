@@ -1,5 +1,4 @@
-// The serving part of the VPN: what charon and the L2TP daemons should offer, and the tunnels that
-// they carry.
+// The offer of charon and the L2TP daemons, and the tunnels that they carry.
 import { isIPv4 } from 'node:net';
 import { canonicalAddress } from '../../../kit/src/address.ts';
 import { certificatesOf } from '../../../kit/src/certificate.ts';
@@ -16,7 +15,7 @@ import type { Tunnel, TunnelClient, TunnelEnds } from './sessions.ts';
 import { Refused, type ViciMessage } from './vici.ts';
 import { vpnFirewallRules } from './vpn_firewall.ts';
 
-/** Everything that should be served at a moment, as far as the machine can. */
+/** Everything that should be served now, and that the machine can serve. */
 export interface Offer {
   server: ServerValue | null;
   services: VpnService[];
@@ -29,7 +28,7 @@ export interface Offer {
   rules: string;
 }
 
-/** Mail servers refuse mail from such addresses, and operators get complaints. */
+/** SMTP: mail servers refuse mail from such addresses, and operators get complaints. */
 const refusedPorts = [25];
 
 export function offerOf(server: ServerValue | null, { vpn, allowed }: Config): Offer {
@@ -61,15 +60,15 @@ export interface ServingOptions {
   l2tp: L2tp;
   certificate: Certificate;
   vpn: VpnSettings;
-  /** Reports a subject's fault, or with undefined that there is none any more. */
+  /** Reports a subject's fault; undefined: it has none any more. */
   note: (subject: string, message: string | undefined) => void;
 }
 
 export class Serving {
   readonly #options: ServingOptions;
-  /** The connections that charon was given, by name. */
+  /** The connections that charon has, by name. */
   readonly #offered = new Map<string, string>();
-  /** The secrets that charon was given. */
+  /** The secrets that charon has, as JSON. */
   #secrets = '';
 
   constructor(options: ServingOptions) {
@@ -87,9 +86,9 @@ export class Serving {
   }
 
   /**
-   * All tunnels, by the client's address inside. `expected`: the addresses that had one. New keys
-   * of IKE move a tunnel within charon's list, which may be read meanwhile: one that is missing is
-   * looked for again.
+   * All tunnels, by the client's address inside. `expected`: the addresses that had one. If one is
+   * missing, the list is read again: new keys of IKE move a tunnel within charon's list while it is
+   * read.
    */
   async tunnels(expected: readonly string[]): Promise<Map<string, Tunnel>> {
     const tunnels = await this.#listTunnels();
@@ -136,7 +135,7 @@ export class Serving {
     await Promise.all([charon.stop(), l2tp.stop()]);
   }
 
-  /** Lets go of the daemons, which keep running. */
+  /** Disconnects from the daemons, which keep running. */
   close(): void {
     const { charon, l2tp } = this.#options;
     charon.close();
@@ -164,7 +163,7 @@ export class Serving {
       this.#offered.clear();
       this.#secrets = secrets;
     }
-    // Includes those of an earlier agent; connections that something else removed are added again.
+    // Has connections of an earlier agent; those that something else removed are added again.
     const { conns = [] } = await charon.command('get-conns');
     for (const [name, connection] of wanted) {
       const text = JSON.stringify(connection);
@@ -211,7 +210,7 @@ function endsOf(connection: string, tunnel: ViciMessage): TunnelEnds | undefined
   return { service, exit_ip: connection.slice(service.length + 1), address };
 }
 
-/** Undefined: its connection uses no XAuth login, or it is about to end. */
+/** Undefined: its connection has no XAuth login, or is about to end. */
 function clientIn(connection: string, tunnel: ViciMessage): TunnelClient | undefined {
   const login = tunnel['remote-xauth-id'];
   if (tunnel.state !== 'ESTABLISHED' || typeof login !== 'string') return undefined;

@@ -1,5 +1,5 @@
-// The sessions of the VPN: opened by a login, held by the kernel together with their counts, closed
-// by the part that carries them.
+// The sessions of the VPN. A login opens them, the kernel holds them with their counts, and they
+// are over with their tunnels.
 import { randomBytes, randomInt } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { EndOrder } from '../../../kit/src/node_interface.ts';
@@ -24,8 +24,8 @@ export interface SessionFlows {
   /** The client's address inside the tunnel. */
   address: string;
   /**
-   * Their zone of connection tracking, from 1 to 65535, which an earlier session of the address did
-   * not have. 0: an older agent opened the session.
+   * Their zone of connection tracking, from 1 to 65535; another one than that of an earlier session
+   * with the address. 0: an older agent opened the session.
    */
   zone: number;
   /** The ports at the exit from which they leave. Undefined: those that the kernel chooses. */
@@ -48,13 +48,13 @@ export interface KernelCount {
 }
 
 /**
- * The part of the kernel that lets sessions pass and counts their bytes. It outlives this process.
- * Errors of all methods: it refuses.
+ * The sessions in the kernel, which lets their packets pass and counts them. They outlive this
+ * process. Errors of all methods: the kernel refuses.
  */
 export interface KernelSessions {
-  /** Whether it has its rules, and with them its sessions. */
+  /** Whether the kernel has the rules, and with them the sessions. */
   isThere(): Promise<boolean>;
-  /** Lets a session pass, as a whole or not at all; an address that is in use is refused. */
+  /** Adds a session, as a whole or not at all; refuses an address that is in use. */
   open(session: KernelSession): Promise<void>;
   /** Stops all their traffic at once; they may be closed already. Their counts stay. */
   close(addresses: readonly string[]): Promise<void>;
@@ -75,8 +75,8 @@ export interface VpnSessionsOptions {
   /** Counts the sessions of users with limits. */
   users?: UserCounts;
   /**
-   * With it, clients have ports of their own at their exit. Returns the ports of the machine's own
-   * connections, which are the last ones to be given.
+   * Set if clients have ports of their own at their exit. Returns the ports of the machine's own
+   * connections, which are assigned last.
    */
   ownPorts?: (() => PortRange) | undefined;
 }
@@ -92,16 +92,16 @@ export interface VpnSession extends SessionFlows {
   is_open: boolean;
   /** Its bytes at the last count, and when they last increased, in epoch seconds. */
   counted: { up: number; down: number; last_byte_at: number };
-  /** Where its client was at its login, and at the last look. */
+  /** Its client, as of the login or the last look. */
   client?: TunnelClient | undefined;
   /** As of its login; undefined: an earlier agent opened it. */
   ends?: Record<keyof TunnelEnds, string> | undefined;
 }
 
-/** Identifies a client of IKEv1 when it logs in again for new keys. */
+/** Identifies a client of IKEv1 that logs in again for new keys. */
 export type TunnelClient = Pick<LoginAttempt, 'connection' | 'login' | 'source' | 'source_port'>;
 
-/** Between which addresses a tunnel runs, and by which service. */
+/** The ends of a tunnel, and its service. */
 export interface TunnelEnds {
   service: VpnService;
   exit_ip: string;
@@ -109,10 +109,10 @@ export interface TunnelEnds {
   address: string;
 }
 
-/** Of a session that an earlier agent opened, before the first look: no order names them. */
+/** For sessions of an earlier agent before the first look. No order names such ends. */
 const unknownEnds = { service: '', exit_ip: '', address: '' };
 
-/** The carrier of a tunnel, by which it can be ended: charon's number for it, or a pppd process. */
+/** A tunnel, with the handle to end it: charon's number for it, or a pppd process. */
 export type Tunnel = { ends?: TunnelEnds | undefined } & (
   | { ike: string; client?: TunnelClient | undefined }
   | { pppd: number }
@@ -120,7 +120,7 @@ export type Tunnel = { ends?: TunnelEnds | undefined } & (
 
 /** How long a client may take from its login to its tunnel. */
 const buildingSeconds = 30;
-/** After which a client that logs in again has given up the login before: a look saw no tunnel. */
+/** If no look saw a tunnel for this long, a client that logs in again gave up its last login. */
 const abandonedSeconds = 2;
 const prefix = 'vpn-';
 const largestZone = 65_535;
@@ -128,14 +128,14 @@ const largestZone = 65_535;
 export class VpnSessions {
   readonly #options: VpnSessionsOptions;
   /**
-   * Opening, counting, dropping and restoring run one at a time. Closing waits for none of them.
+   * Opening, counting, dropping and restoring run one at a time. Closing does not wait for them.
    */
   readonly #queue = new SerialQueue();
   readonly #revocations = new SerialQueue();
   readonly #byAddress = new Map<string, VpnSession>();
   /** Open sessions by account, to find those that are no longer allowed. */
   readonly #authorities = new Sessions((connection) => this.#services.get(connection));
-  /** By connection; one of an earlier agent is not known before a look at its tunnel. */
+  /** By connection. Of an earlier agent's, the service is known after a look at the tunnel. */
   readonly #services = new Map<string, string>();
   /** The tunnels at the last look, by address. */
   #tunnels: ReadonlyMap<string, Tunnel> | undefined;
@@ -145,7 +145,7 @@ export class VpnSessions {
   readonly #building = new Map<string, number>();
   /** Sessions of an earlier agent, until the first poll. */
   #inherited: VpnSession[] = [];
-  /** Where the search for a free address continues, so that each stays unused for long. */
+  /** Where the search for a free address continues, so that addresses stay unused for long. */
   #next: number;
   /** The zone of the last session; the next one has the following. */
   #zone = randomInt(largestZone);
@@ -212,14 +212,15 @@ export class VpnSessions {
   }
 
   /**
-   * The open session of a client that logs in again in its tunnel. charon is not asked: each login
-   * that waits for RADIUS takes one of its threads, and with many of them none is left to respond.
+   * The open session of a client that logs in again in its tunnel. charon is not asked, since each
+   * login that waits for RADIUS occupies one of its threads, and it might have none left to
+   * respond.
    */
   resume(client: TunnelClient, authority: Authority): VpnSession | undefined {
     for (const session of this.all) {
       if (!session.is_open || !isDeepStrictEqual(session.client, client)) continue;
       if (!isDeepStrictEqual(session.authority, authority)) continue;
-      // charon replaces the tunnel, or it ended and comes back: a look may see none.
+      // The tunnel may be missing for a moment, while charon replaces it or it comes back.
       this.#building.set(session.connection, this.#options.clock.now());
       return session;
     }
@@ -262,9 +263,9 @@ export class VpnSessions {
       this.#building.set(connection, since);
       if (service !== '') this.#services.set(connection, service);
       this.#authorities.open(connection, authority);
-      // A change that came after the decision found no session to close.
+      // A change may have come after the decision, when there was no session to close.
       const revoked = revocationOf(policy(), rules, authority, clock.now(), service || undefined);
-      // Refused after all, it counts for no limit, not even while it is closed.
+      // If it is refused after all, it does not count for limits, not even while it is closed.
       session.is_open = revoked === undefined;
       if (revoked) await this.#close([session]);
       else users?.admit(connection, source, authority, clock.now());
@@ -292,10 +293,10 @@ export class VpnSessions {
     return users?.objectionTo(source, authority, clock.now(), '', ending);
   }
 
-  /** Logins of a user from an address of which no tunnel came, and none will: they give way. */
+  /** A user's logins from an address that were given up without a tunnel, and so give way. */
   #abandoned({ account, user }: VpnAuthority, service: string, source: string): VpnSession[] {
     return [...this.all].filter(({ is_open, connection, authority, since, ends }) => {
-      // Not one that `resume` waits for.
+      // A session that `resume` waits for is not one of them.
       const isBuilding = is_open && this.#building.get(connection) === since;
       if (!isBuilding || this.#lastLookAt - since < abandonedSeconds || !ends) return false;
       return isWanted({ account, user, service, address: source }, { ...ends, ...authority });
@@ -346,7 +347,7 @@ export class VpnSessions {
   }
 
   /**
-   * Has `apply` put the kernel's rules in force, if it lost them. All sessions are lost with them,
+   * Calls `apply` to restore the kernel's rules if they are lost. All sessions are lost with them,
    * so their stored counts are final.
    */
   restore(apply: () => Promise<void>): Promise<void> {
@@ -358,8 +359,8 @@ export class VpnSessions {
   }
 
   /**
-   * Notes a login for an address that was assigned again: the previous client's tunnel is over,
-   * even if no look saw it.
+   * Notes a login for an address that was assigned again, so the previous client's tunnel is over,
+   * even if no look saw that.
    */
   noteReuse(address: string): void {
     const session = this.#byAddress.get(address);
@@ -426,8 +427,8 @@ export class VpnSessions {
   }
 
   /**
-   * A new journal has received nothing of them, but another one may have: their traffic is not
-   * reported again.
+   * For a new journal: closes the sessions of an earlier agent without reporting their traffic,
+   * which another journal may have.
    */
   async #forgetInherited(): Promise<void> {
     await this.#close(this.#inherited);
@@ -435,8 +436,8 @@ export class VpnSessions {
   }
 
   /**
-   * The traffic of sessions that were not reported as finished. Closes those that are over, which
-   * the next call reports: more packets may come after their counts are read.
+   * The traffic of sessions that were not reported as finished. Closes sessions that are over; the
+   * next call reports them, since more packets may come after their counts are read.
    */
   async #count(
     reported: ReadonlySet<string>,
@@ -474,7 +475,7 @@ export class VpnSessions {
     return { finished, open };
   }
 
-  /** Whether a session is over: without a tunnel, and not about to get one. */
+  /** Whether a session is over: it has no tunnel, and will not get one. */
   #isOver({ address, connection }: VpnSession): boolean {
     if (this.#isShut) return true;
     if (!this.#tunnels || this.#tunnels.has(address)) return false;
@@ -516,7 +517,7 @@ export class VpnSessions {
     return addressAt(pool, at);
   }
 
-  /** Where the next free address is in the pool; undefined: all are taken. */
+  /** The place of the next free address in the pool; undefined: all are in use. */
   #nextFree(): number | undefined {
     const { pool } = this.#options;
     for (let tries = 0; tries < pool.size; tries += 1) {
@@ -527,7 +528,7 @@ export class VpnSessions {
     return undefined;
   }
 
-  /** Sessions of an earlier agent have their ports at each exit, until a look says at which. */
+  /** Ports of an earlier agent's sessions count at every exit, until a look shows their exit. */
   #choosePorts(exit_ip: string): PortRange | undefined {
     const ownPorts = this.#options.ownPorts?.();
     if (!ownPorts) return undefined;
@@ -546,7 +547,7 @@ function namesOf(cursor: unknown): ReadonlySet<string> {
   return new Set(names.filter((name) => typeof name === 'string'));
 }
 
-/** Everything that another agent needs to know of it, in at most 120 characters. */
+/** Everything that the next agent needs to know of a session, in at most 120 characters. */
 function noteOf({ connection, zone, since, authority, exit_ports }: VpnSession): string {
   const { by, account, user, token_version, expiry } = authority;
   const key = by === 'token' ? authority.kid : `-${authority.generation}`;

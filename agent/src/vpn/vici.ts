@@ -1,5 +1,5 @@
-// VICI, charon's control interface: commands with sections, lists and values over a UNIX socket,
-// and the events that accompany them.
+// VICI, charon's control interface: commands with sections, lists and values over a unix socket,
+// and events.
 import { connect, type Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { ownedByConnection, ownedByLog } from '../../../kit/src/owner.ts';
@@ -59,7 +59,7 @@ export class Vici {
     });
   }
 
-  /** Closes the socket; a command that waits for its response fails. */
+  /** Closes the socket. A command that waits for its response fails. */
   close(): void {
     this.#fail(new Error('its socket was closed'));
   }
@@ -172,7 +172,7 @@ export function decode(bytes: Buffer): ViciMessage {
     return bytes.toString('latin1', at - length, at);
   };
   const section = (isInner: boolean): ViciMessage => {
-    // The names come from outside, so it must not inherit what every object has.
+    // The names come from outside, so the object must have no prototype.
     const message: ViciMessage = Object.create(null);
     while (at < bytes.length) {
       const kind = bytes[at];

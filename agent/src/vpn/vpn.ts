@@ -1,5 +1,5 @@
-// The VPN of a node: charon builds the tunnels, RADIUS asks here about each login, the kernel
-// counts, and sessions that are no longer allowed are ended.
+// The VPN of a node: charon builds the tunnels, and asks by RADIUS about each login; the kernel
+// counts bytes; and sessions that are no longer allowed are ended.
 import { existsSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
@@ -46,18 +46,18 @@ export interface VpnOptions {
   log: Logger;
 }
 
-/** How long a PPP login waits until the bytes of its address's previous client are reported. */
+/** How long a PPP login waits for the report of the address's previous session. */
 const addressSeconds = 10;
-/** How often the way out is checked. */
+/** How often the passage through the machine is checked. */
 const passageSeconds = 10;
-/** How often tunnels and expiries are checked, and failures tried again. */
+/** How often tunnels and expiries are checked, and failures retried. */
 const lookSeconds = 1;
-/** Listing the rules also reads the sessions: so often as the guard of the proxies. */
+/** How often the rules are listed, which also reads the sessions; as for the proxies' guard. */
 const rulesLookSeconds = 5;
 
 const keysRefused =
   'New keys were refused in an open tunnel within the last hour, and the tunnel ended: the settings of a client differ from its profile (docs/vpn.md, New keys). charon.log has the line, with the client above it.';
-/** A user with a limit on addresses does not use it. */
+/** Stands for no client: it does not count for a limit on addresses. */
 const addressOfNoClient = '::';
 const droppedByOthers =
   'Clients of the VPN connect but reach nothing: another firewall on this machine drops their packets (a forward policy of drop, by Docker, ufw or firewalld). Run exitward-agent doctor to find it';
@@ -65,11 +65,11 @@ const droppedByOthers =
 export class Vpn {
   readonly #options: VpnOptions;
   readonly #replica: Replica;
-  /** The kernel's sessions, from the first time that there may be any. */
+  /** The kernel's sessions; undefined until there may be any. */
   #sessions: VpnSessions | undefined;
   #takingOver: Promise<VpnSessions> | undefined;
   readonly #refusedKeys: RefusedKeys;
-  /** Set from the first time that the server has a VPN service. */
+  /** Undefined until the server has a VPN service for the first time. */
   #serving: Serving | undefined;
   #radius: RadiusServer | undefined;
   readonly #certificate: Certificate;
@@ -82,12 +82,12 @@ export class Vpn {
   readonly #passage = new Passage();
   /** Aborted to look at the tunnels at once. */
   #pause = new AbortController();
-  /** The rules that the kernel was given. */
+  /** The rules that were last applied. */
   #rules = '';
   readonly #rulesInForce = new RulesInForce();
-  /** When they are compared with what was applied; of the steady clock. */
+  /** When the kernel's rules are compared next, in steady seconds. */
   #rulesDue = 0;
-  /** Why it serves nothing, or not everything, by subject. */
+  /** Why the VPN is not fully served, by subject. */
   readonly #faults = new Map<string, string>();
 
   constructor(options: VpnOptions) {
@@ -99,8 +99,8 @@ export class Vpn {
   }
 
   /**
-   * Looks after its tunnels until it is stopped. The four loops never wait for each other, so a
-   * charon that hangs keeps no session open.
+   * Starts the loops, which run until `stop`. They never wait for each other, so a charon that
+   * hangs does not keep sessions open.
    */
   run(): void {
     const { clock } = this.#options;
@@ -122,8 +122,8 @@ export class Vpn {
   /** Decides by everything that the store holds, and ends sessions that are no longer allowed. */
   async catchUp(): Promise<Position | undefined> {
     const touched = await this.#replica.catchUp();
-    // Sessions of an earlier agent must be ended by what it had received, before its first
-    // response. The looks report a failure.
+    // Sessions of an earlier agent must be checked against everything that it had received. A
+    // failure is reported by the loops.
     if (!this.#sessions && this.#isNeeded) await this.#takeOver().catch(() => undefined);
     await this.#closeRevoked(touched === 'all' ? undefined : touched);
     return this.#replica.position;
@@ -131,8 +131,7 @@ export class Vpn {
 
   async poll(cursor: unknown, stored?: Stored): Promise<Poll> {
     if (this.#sessions) return this.#sessions.poll(cursor, stored);
-    // Without its folder there never was a session, so one that outlives this agent is reported to
-    // this journal.
+    // Without its folder there never was a session, so this journal reports every session.
     const begun = existsSync(this.#dir) ? null : [];
     return { finished: [], open: [], cursor: cursor ?? begun };
   }
@@ -147,7 +146,7 @@ export class Vpn {
     return this.#sessions?.connections() ?? [];
   }
 
-  /** Ends tunnels at once: the kernel lets nothing through, and clients hear of it next. */
+  /** Ends tunnels: the kernel stops their packets at once, and clients are informed next. */
   async end(order: EndOrder): Promise<number> {
     const ended = (await this.#sessions?.end(order)) ?? 0;
     if (ended > 0) this.#pause.abort();
@@ -178,7 +177,7 @@ export class Vpn {
     return this.#users.held(this.#options.clock.now());
   }
 
-  /** Replaces what is known of those elsewhere. */
+  /** Replaces those elsewhere, as last heard. */
   share(elsewhere: readonly Elsewhere[]): void {
     this.#users.share(elsewhere);
   }
@@ -237,7 +236,7 @@ export class Vpn {
     return server !== null && servedServices(server).length > 0;
   }
 
-  /** Whether there may be sessions: existing ones stay when the server loses its VPN. */
+  /** Whether there may be sessions. Existing ones stay when the server loses its VPN services. */
   get #isNeeded(): boolean {
     if (existsSync(this.#dir)) return true;
     return this.#isWanted && !findPoolConflict(this.#options.config.vpn.pool);
@@ -253,7 +252,7 @@ export class Vpn {
     const { rules, clock, log } = this.#options;
     const { login, source, source_port, exit_ip, connection, proves, password, address } = attempt;
     const service = serviceOf(connection);
-    // New keys of IKEv1 are another login.
+    // Clients of IKEv1 log in again for new keys.
     const client = service === 'vpn-ikev1' ? { connection, login, source, source_port } : undefined;
     const from = canonicalAddress(source);
     if (address !== undefined) await this.#untilFree(address);
@@ -285,7 +284,7 @@ export class Vpn {
     return { allowed: false, message: `${sentenceOf(outcome)} (${outcome})` };
   }
 
-  /** The L2TP daemon assigns an address again as soon as it was returned. */
+  /** Waits until an address has no session: the L2TP daemon assigns addresses again at once. */
   async #untilFree(address: string): Promise<void> {
     const { clock } = this.#options;
     const until = clock.steady() + addressSeconds;
@@ -313,9 +312,9 @@ export class Vpn {
   }
 
   /**
-   * Puts the current rules in force, and returns what they are for. Without them clients are not
-   * restricted. `isLook`: the kernel is asked whether it still has them, and now and then whether
-   * another program changed them.
+   * Puts the current rules in force, and returns the offer that they are for. Without them clients
+   * are not restricted. `isLook`: checks whether the kernel still has them, and at intervals
+   * whether another program changed them.
    */
   #enforce(isLook = false): Promise<Offer> {
     return this.#enforcing.run(async () => {
@@ -327,7 +326,7 @@ export class Vpn {
       const isDue = isLook && !isNew && clock.steady() >= this.#rulesDue;
       const areChanged = isDue && !(await rules.areWhole());
       if (areChanged) log.warn('another program changed the rules of the VPN: they are restored');
-      // Before new rules: once those are in force, the loss of the old ones would go unnoticed.
+      // Before new rules are applied, since then the loss of the old ones would go unnoticed.
       if (isNew || isLook) await sessions.restore(() => rules.apply(offer.rules));
       if (isNew || areChanged) await rules.apply(offer.rules);
       if (isDue) this.#rulesDue = clock.steady() + rulesLookSeconds;
@@ -336,7 +335,7 @@ export class Vpn {
     });
   }
 
-  /** Whether clients get new keys, and the rest of the machine lets them out. */
+  /** Checks that new keys are accepted, and that the machine lets clients' packets out. */
   async #watchPassage(): Promise<void> {
     if (!this.#sessions) return;
     const refused = this.#refusedKeys.look(this.#options.clock.steady());
@@ -344,7 +343,7 @@ export class Vpn {
     const full = findFullConntrack();
     this.#note('conntrack', full && `${full.sentence}: ${full.remedy}.`);
     const flows = await flowBytes().catch(() => undefined);
-    // `guard` reports that there are no rules.
+    // `#guard` reports missing rules.
     if (!flows) return;
     const isBlocked = this.#passage.isBlocked(flows);
     this.#note('forwarding', isBlocked ? `${droppedByOthers}.` : undefined);
@@ -354,7 +353,7 @@ export class Vpn {
     return offerOf(this.#replica.policy.server, this.#options.config);
   }
 
-  /** The kernel's sessions of an earlier agent. Errors: the kernel's; then call it again. */
+  /** Takes over the kernel's sessions. Errors: the kernel's; it may be called again. */
   async #takeOver(): Promise<VpnSessions> {
     this.#takingOver ??= this.#recover();
     try {
@@ -383,7 +382,7 @@ export class Vpn {
   }
 
   /**
-   * The kernel lets nothing through from now on; the next look at the tunnels informs the clients.
+   * Makes the kernel stop the sessions' packets. The next look at the tunnels informs the clients.
    */
   async #closeRevoked(accounts?: Iterable<number>): Promise<void> {
     const { config, log } = this.#options;
@@ -405,7 +404,7 @@ export class Vpn {
       const offer = await this.#enforce();
       if (!this.#serving) {
         this.#serving = await this.#prepare();
-        // Clients whose login waited for this agent may already have a tunnel.
+        // Clients whose login waited for this agent may have a tunnel by now.
         this.#pause.abort();
       }
       await this.#serving.offer(offer);

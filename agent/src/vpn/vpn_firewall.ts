@@ -31,7 +31,7 @@ const run = promisify(execFile);
 const table = 'inet exitward_vpn';
 const reject = 'counter reject with icmpx admin-prohibited';
 const drop = 'counter drop';
-/** As others clamp it: with ESP in UDP, such a packet fits a path of 1420 bytes. */
+/** The clamped segment size: with ESP in UDP, such a packet fits a path of 1420 bytes. */
 const segment = 1316;
 /** Includes chains that may not exist: each one is created before it is deleted. */
 const chains = 'prerouting forward input output departure postrouting from_client to_client'.split(
@@ -47,7 +47,7 @@ export interface VpnFirewallOptions {
   pool6: string;
   /** The part that encrypts packets. */
   ipsec: 'kernel' | 'userspace';
-  /** Whether there may be PPP links: the last ones end only after L2TP is no longer served. */
+  /** Whether there may be PPP links, also after L2TP is no longer served. */
   has_ppp: boolean;
   /** Destinations that the operator allows although they are private or reserved. */
   allowed: readonly Network[];
@@ -57,7 +57,7 @@ export interface VpnFirewallOptions {
   l2tp_exits: readonly string[];
 }
 
-/** Where packets come out of tunnels, and go into them. */
+/** The place where packets leave tunnels and enter them. */
 interface Door {
   from: string;
   not_from: string;
@@ -81,8 +81,8 @@ function doorsOf({ pool, ipsec, has_ppp }: VpnFirewallOptions): [Door, ...Door[]
     not_into: 'rt ipsec missing',
     addresses: networkText(lower),
   };
-  // libipsec has a device of its own; packets that the kernel decrypted come through their original
-  // one, with a mark.
+  // libipsec has a device of its own. Packets that the kernel decrypts keep their device, and have
+  // a mark.
   const ike = ipsec === 'kernel' ? marked : device('ipsec0', lower);
   return has_ppp ? [ike, device('ppp*', upper)] : [ike];
 }
@@ -102,7 +102,7 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     '  set up { type ipv4_addr; flags dynamic; counter; }',
     '  set down { type ipv4_addr; flags dynamic; counter; }',
     '  set open { type ipv4_addr; }',
-    // Bytes of the packets that begin flows: one element, as all of them are IPv4.
+    // Bytes of the packets that begin flows, in one element, since all of them are IPv4.
     ...['begun', 'departed'].map(
       (name) => `  set ${name} { type nf_proto; flags dynamic; counter; }`,
     ),
@@ -113,14 +113,14 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     '  set current { typeof ip daddr . ct zone; }',
     ...chains.map((chain) => `  chain ${chain} { }`),
     '}',
-    // Only the rules, and the set that has no session.
+    // Removes only the rules, and the set without sessions.
     `flush table ${table}`,
     ...chains.map((chain) => `delete chain ${table} ${chain}`),
     `flush set ${table} refused4`,
     `table ${table} {`,
     `  set refused4 { type ipv4_addr; flags interval; elements = { ${refusedIpv4.join(', ')} } }`,
     '  chain from_client {',
-    // Address translation skips packets that belong to no flow: they would not leave by the exit.
+    // Packets without a flow are not translated, so they would not leave by the exit.
     `    ct state != { new, established, related } ${drop}`,
     `    ip saddr != @open ${reject}`,
     `    ip daddr ${pool4} ${reject}`,
@@ -131,10 +131,10 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     '    ct state new update @begun { meta nfproto }',
     '  }',
     '  chain to_client {',
-    // The client would pay for what any host sends.
+    // Otherwise the client would pay for packets from any host.
     `    ct state != { established, related } ${drop}`,
     `    ip daddr != @open ${drop}`,
-    // The flows of a session that an older agent opened have none.
+    // Flows of sessions that an older agent opened have no zone.
     `    ct original zone != 0 ip daddr . ct original zone != @current ${drop}`,
     ...doors.map(({ not_into, addresses }) => `    ${not_into} ip daddr ${addresses} ${drop}`),
     `    tcp flags syn tcp option maxseg size set ${segment}`,
@@ -161,10 +161,10 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     '    ct original zone set ip saddr map @zone',
     '  }',
     '  chain forward {',
-    // Ahead of other firewalls: the packets that they drop are counted as begun.
+    // Before other firewalls, so that packets that they drop are counted as begun.
     '    type filter hook forward priority filter - 1; policy accept;',
     ...doors.map(({ from, addresses }) => `    ${from} ip saddr ${addresses} goto from_client`),
-    // IPv6 too. PPP links other than those of clients may be the machine's own.
+    // Applies to IPv6, too. Other PPP links may be the machine's own.
     `    ${ike.from} ${drop}`,
     `    ip daddr ${pool4} goto to_client`,
     '  }',
@@ -184,7 +184,7 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     '  }',
     '  chain output {',
     '    type filter hook output priority filter; policy accept;',
-    // By this error charon would give up a login at once while no agent listens.
+    // On this error, charon would give up a login at once while no agent listens.
     `    ip saddr ${radiusAddress} icmp type destination-unreachable drop`,
     ...(l2tp ? [`    rt ipsec missing ip saddr ${l2tp} udp sport 1701 ${drop}`] : []),
     '    oifname "lo" accept',
@@ -198,8 +198,8 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     `    ip saddr ${pool4} ct state new update @departed { meta nfproto }`,
     '  }',
     '  chain postrouting {',
-    // Ahead of other programs' rules, of which the first that translates a flow counts: MASQUERADE
-    // for all that leaves, as Docker and VPN scripts add it, would move clients from their exit.
+    // Before other programs' rules, since the first rule that translates a flow counts: a general
+    // MASQUERADE, as Docker and VPN scripts add it, would move clients from their exit.
     '    type nat hook postrouting priority srcnat - 1; policy accept;',
     `    meta l4proto ${withPorts} snat ip addr . port to ip saddr map @ports`,
     '    snat ip to ip saddr map @exit',
@@ -225,8 +225,8 @@ export class RulesInForce {
   }
 
   /**
-   * Whether they are as they were put in force. A table that lacks a set has lost its sessions, and
-   * is removed. Errors: nft's.
+   * Whether they are as they were applied. A table that lacks a set has lost its sessions, and is
+   * removed. Errors: nft's.
    */
   async areWhole(): Promise<boolean> {
     const listing = await listRules();
@@ -280,7 +280,7 @@ export function forgettingLines(sessions: readonly SessionFlows[]): string {
   const remove = (name: string, elements: string[]) =>
     elements.length > 0 ? `delete element ${table} ${name} { ${elements.join(', ')} }\n` : '';
   const addressesOf = (flows: readonly SessionFlows[]) => flows.map(({ address }) => address);
-  // An older agent gave its sessions none.
+  // Sessions of an older agent have no zone.
   const zoned = sessions.filter(({ zone }) => zone !== 0);
   const pairs = (separator: string) =>
     zoned.map(({ address, zone }) => `${address} ${separator} ${zone}`);

@@ -96,8 +96,8 @@ export class Claims {
 
 /**
  * The IP bytes that this machine sent and received since it booted; undefined if the kernel does
- * not provide them. Bytes that a proxy bills are counted twice here, when they come in and when
- * they go out.
+ * not provide them. Each billed byte is in it at least twice: it was received, or made here, and
+ * it was sent or refused.
  */
 export function carriedBytes(): number | undefined {
   try {

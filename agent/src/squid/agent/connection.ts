@@ -66,7 +66,9 @@ export interface Connection {
   moved_at: number | undefined;
   /** Bytes of its finished requests, billed or not. */
   base: Bytes;
-  /** `base` was before the journal began: the next line contains bytes that must not be reported. */
+  /**
+   * `base` was before the journal began: the next line contains bytes that must not be reported.
+   */
   isLeft: boolean;
   /** The last reported bytes of its unfinished request, under a name that is never reused. */
   ahead: Traffic | undefined;

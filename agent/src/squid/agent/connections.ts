@@ -417,7 +417,8 @@ export class Connections {
         continue;
       }
       if (previous) this.#end(connection, previous, now);
-      // If these lines are from an earlier connection of this name, bytes are reported a little late.
+      // If these lines are from an earlier connection of this name, bytes are reported a little
+      // late.
       const base = logged.get(connection);
       const { owner, isAnnounced } = previous ?? {};
       const created = create(squid, { owner, isAnnounced, socket, base });

@@ -422,7 +422,9 @@ class SquidEngine implements Engine {
     this.#destroyed.watch(this.#fleet.active.flatMap(({ squid }) => squid.ports));
   }
 
-  /** A decider reports revoked connections each second until they are closed; left open ones, once. */
+  /**
+   * A decider reports revoked connections each second until they are closed; left open ones, once.
+   */
   #close(revoked: readonly Revoked[], over = 0): void {
     const { config, log } = this.#options;
     const closes = config.on_revoke === 'close';

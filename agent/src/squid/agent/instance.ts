@@ -1,5 +1,5 @@
-// One Squid: started in a session of its own so that it outlives the agent, adopted by the next
-// agent, and kept running.
+// One Squid. It runs in a session of its own, so that it outlives the agent and is taken over by
+// the next one.
 import { type ExecFileException, execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { closeSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -27,9 +27,9 @@ import type { UnixUser } from './unix_user.ts';
 
 const run = promisify(execFile);
 
-/** Squid needs a fraction of a second to open its ports; on a busy machine longer. */
+/** How long Squid may take to open its ports; usually a fraction of a second. */
 const listeningMs = 10_000;
-/** After SIGTERM it continues for its shutdown_lifetime. */
+/** How long Squid may take to end; after SIGTERM it continues for its shutdown_lifetime. */
 const stoppingMs = 10_000;
 const responseMs = 5000;
 /** Where this machine can reach a Squid, to check that it is alive. */
@@ -49,7 +49,7 @@ export class SquidInstance {
   readonly #log: Logger;
   /** The key by which agents recognise their own lines in its log. */
   seal_key = '';
-  /** Where it should listen, by the last good configuration; undefined: not known. */
+  /** Where it should listen by the last good configuration; undefined: unknown. */
   listeners: readonly ListenerInForce[] | undefined;
   /** The process that this agent last started. */
   #started = 0;
@@ -91,7 +91,7 @@ export class SquidInstance {
     const { dir, errors, logs, dial_script } = this.paths;
     for (const folder of [dir, errors]) createSharedFolder(folder, this.#user?.gid);
     createSharedFolder(logs, this.#user?.gid, this.#user?.uid);
-    // Written again before every start, so that Squid never reads a file damaged by a power cut.
+    // Written before every start: a power cut may have damaged them.
     for (const [name, text] of errorPages()) this.#place(`${errors}/${name}`, text);
     this.#place(dial_script, dialScript);
     this.seal_key = readSealKey(this.paths.seal_key);
@@ -111,7 +111,7 @@ export class SquidInstance {
     renameSync(partial, path);
   }
 
-  /** The process, if it runs: it is the one that was started with our configuration. */
+  /** The process, if it runs: the one that was started with our configuration. */
   findProcess(): number | undefined {
     return [this.#started, Number(readIfThere(this.paths.pid))].find((pid) =>
       readIfThere(`/proc/${pid}/cmdline`)?.split('\0').includes(this.paths.conf),
@@ -119,9 +119,9 @@ export class SquidInstance {
   }
 
   /**
-   * Puts a configuration with these listeners in force. It starts Squid with it, reconfigures the
-   * running one if it differs, or restarts one that lacks the right for these ports. A
-   * configuration that Squid does not accept changes nothing, and is reported by `faults`.
+   * Puts a configuration with these listeners in force: starts Squid, reconfigures it if the
+   * configuration differs, or restarts it if it lacks the right for these ports. A configuration
+   * that Squid rejects changes nothing, and is reported by `faults`.
    */
   async apply(conf: string, listeners: readonly ListenerInForce[]): Promise<void> {
     const isNew = this.listeners === undefined || readIfThere(this.paths.conf) !== conf;
@@ -130,8 +130,8 @@ export class SquidInstance {
     this.listeners = readListeners(this.paths);
     const pid = this.findProcess();
     if (pid !== undefined && isInForce && lacksRight(this.#user, this.ports, pid)) {
-      // Its connections end once their last lines are written: a running Squid cannot be given the
-      // right.
+      // A running Squid cannot be given the right. Its connections end with their last lines
+      // written.
       await this.stop();
       await this.start();
     } else if (pid !== undefined && isNew && isInForce) await this.reconfigure();
@@ -141,7 +141,7 @@ export class SquidInstance {
 
   /** Starts it with the existing configuration. Errors: it cannot run at all. */
   async start(): Promise<void> {
-    // Squid would mistake any process with that number for itself.
+    // With the old file, Squid might mistake another process for itself.
     rmSync(this.paths.pid, { force: true });
     this.#noteStart();
     const command = [this.#program, '-N', '-f', this.paths.conf] as const;
@@ -163,8 +163,8 @@ export class SquidInstance {
   }
 
   /**
-   * Notes the process for the next agent. Squid does not write it: root must not trust a process
-   * number that Squid's user could write.
+   * Notes the process for the next agent. Squid does not write this file: root must not trust a
+   * process number that Squid's user could write.
    */
   #notePid(pid: number): void {
     try {
@@ -177,7 +177,7 @@ export class SquidInstance {
     }
   }
 
-  /** Notes in its log that the previous Squid is dead; with a full disk, only in memory. */
+  /** Notes in Squid's log that the previous Squid is dead; on a full disk, only in memory. */
   #noteStart(): void {
     this.#onStart?.(this.number);
     this.start_id = randomUUID();
@@ -200,10 +200,9 @@ export class SquidInstance {
     process.kill(pid, 'SIGHUP');
     this.#started = pid;
     this.#log.info({ squid: this.number, ports: this.ports.length }, 'Squid is reconfigured');
-    // It closes its ports and opens them again at its own pace: the sockets that it has now are
-    // about to close.
+    // Squid closes its ports and opens them again, so its present sockets do not count.
     await this.#awaitPorts(pid, listeningMs, before);
-    // The disk may have been full when it was started.
+    // At the start the disk may have been full.
     this.#notePid(pid);
   }
 
@@ -217,9 +216,8 @@ export class SquidInstance {
   }
 
   /**
-   * Whether it responds to a request that it rejects by itself, and that is billed to no user. If
-   * it closes the connection, it is alive too: by IPv6 it may have too many clients on this
-   * machine.
+   * Whether it responds to a request that it rejects itself, which is not billed. Closing the
+   * connection counts, too: over IPv6 it may have too many clients on this machine.
    */
   responds({ host, port, tls }: Reach): Promise<boolean> {
     return new Promise((resolve) => {
@@ -274,7 +272,7 @@ export class SquidInstance {
     await until(() => this.findProcess() === undefined, stoppingMs);
   }
 
-  /** Ends it for good: the next agent will not look for it. */
+  /** Ends it for good, so that the next agent does not look for it. */
   async retire(): Promise<void> {
     await this.stop();
     rmSync(this.paths.pid, { force: true });
@@ -312,7 +310,7 @@ export class SquidInstance {
   /** Waits until it listens everywhere, by other sockets than `before`; notes failed ports. */
   async #awaitPorts(pid: number, milliseconds: number, before?: Set<string>): Promise<void> {
     let ports = await this.#lookAtPorts(pid, before);
-    // Squid opens all ports at once: when one is open, the ports that are occupied will not follow.
+    // Squid opens all ports at once. Once one is open, occupied ones will not open any more.
     const isDecided = () =>
       ports.missing.length === 0 ||
       (ports.missing.length < this.ports.length && ports.missing.length === ports.occupied.size);
@@ -346,7 +344,7 @@ export class SquidInstance {
     const missing = this.ports.filter(
       (port) => !listening.get(port)?.some((inode) => isOwn(inode) && !before.has(inode)),
     );
-    // A socket that it is about to close does not block it.
+    // Its own socket that is about to close does not occupy the port.
     const isTaken = (port: number) =>
       listening.get(port)?.some((inode) => !(before.has(inode) && isOwn(inode))) ?? false;
     return { missing, occupied: new Set(missing.filter(isTaken)) };
@@ -392,8 +390,8 @@ async function until(holds: () => boolean, milliseconds: number): Promise<boolea
 }
 
 /**
- * Where Node caches the compiled sources of a decider, if allowed: that halves the start. When
- * built, there is little to compile.
+ * Where Node caches the compiled sources of a decider, which halves its start. The built program
+ * has little to compile.
  */
 function compiled(): Record<string, string> {
   const folder = import.meta.url.endsWith('.ts') ? getCompileCacheDir() : undefined;

@@ -1,17 +1,16 @@
-// The command that runs Squid as its own user from the first moment: neither it nor its helpers can
-// become root again.
+// The command that runs Squid as its own user from the start, so that neither Squid nor its helpers
+// can become root.
 import { readFileSync } from 'node:fs';
 import { mayDropRights, rightsOf } from '../../rights.ts';
 import type { UnixUser } from './unix_user.ts';
 
 const lowPorts = '+net_bind_service';
-/** Its bit. */
+/** The bit of CAP_NET_BIND_SERVICE. */
 const mayListenLow = 1n << 10n;
 
 /**
- * The command for a program and its arguments. Of root's rights, a Squid keeps only the one to
- * listen on low ports, and only if one of its ports needs it. Without a user the command is
- * unchanged.
+ * The command for a program and its arguments. Of root's rights, Squid keeps only the one to listen
+ * on low ports, and only if one of its ports needs it. Without a user the command is unchanged.
  */
 export function commandAs(
   user: UnixUser | undefined,
@@ -23,7 +22,7 @@ export function commandAs(
   const options = [
     ...['--reuid', String(user.uid), '--regid', String(user.gid), '--init-groups'],
     '--no-new-privs',
-    // The bounding set can be dropped only if this process has the right to.
+    // Only a process with CAP_SETPCAP can drop the bounding set.
     `--inh-caps=${['-all', ...capabilities].join(',')}`,
     ...capabilities.map((capability) => `--ambient-caps=-all,${capability}`),
     ...(mayDropRights() ? [`--bounding-set=${['-all', ...capabilities].join(',')}`] : []),
@@ -41,8 +40,8 @@ export function lacksRight(
 }
 
 /**
- * A right that this process lacks itself, as in a container, cannot be given; those ports are
- * reported as faults.
+ * Whether a port needs the right. A right that this process lacks, as in a container, cannot be
+ * given; those ports become faults.
  */
 function needsRight(ports: readonly number[]): boolean {
   const isLow = ports.some((port) => port < firstFreePort());

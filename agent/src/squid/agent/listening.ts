@@ -28,7 +28,7 @@ async function readListening(list: string): Promise<Array<[number, string]>> {
     for await (const line of file.readLines({ autoClose: false })) {
       const [, port, state, inode] = socketLine.exec(line) ?? [];
       if (port === undefined || inode === undefined) continue;
-      // The connections after them can be many.
+      // Connections follow, and can be many.
       if (state !== listeningState) break;
       entries.push([Number.parseInt(port, 16), inode]);
     }

@@ -1,5 +1,5 @@
-// Squid's access log, the source of billed traffic: a line for each finished request or tunnel, and
-// a line of the agent's for each start of a Squid.
+// Squid's access log, the source of billed traffic. Squid writes a line for each finished request
+// or tunnel, and the agent one for each start of a Squid.
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import {
   closeSync,
@@ -41,7 +41,7 @@ export interface MeterLine {
   down: number;
   /** Epoch seconds. */
   at: number;
-  /** How it used an exit; undefined while there is no connection log, or it reached no origin. */
+  /** How it used an exit; undefined if it reached no origin, or there is no connection log. */
   use?: LoggedUse | undefined;
 }
 
@@ -51,15 +51,15 @@ export type LoggedUse = Pick<
   'exit_ip' | 'exit_ports' | 'destination' | 'dialled' | 'since'
 >;
 
-/** A Squid was about to start: the previous one is dead, and no line of it follows. */
+/** A Squid was about to start. The previous one is dead: no line of it follows. */
 export interface StartLine {
   start: string;
   at: number;
 }
 
 /**
- * How far a log was read. The bytes before this position are on disk, so they exist even after a
- * power cut. If they do not match, this is not a position in that log.
+ * How far a log was read. The bytes before it are on disk, and survive a power cut. If they differ,
+ * the position belongs to another log.
  */
 export interface LogPosition {
   inode: number;
@@ -76,15 +76,15 @@ export interface LogPart {
 }
 
 const chunkBytes = 1 << 20;
-/** How much of a log's end is read: many lines. */
+/** How much of a log's end is read, to find its last lines. */
 const endBytes = 1 << 16;
 /** Longer than a line with the longest method that a client can send. */
 const longestLineBytes = 1 << 17;
 /**
- * No Squid writes more than this per second since the last read: anything beyond is not its own.
+ * The most that a Squid can write per second since the last read. More is not its own.
  */
 const maxUnreadBytes = 16 * 1024 * 1024;
-/** More than one line: no other has its time and ports. */
+/** More than one line, which is unique by its time and ports. */
 const hashedBytes = 256;
 const fields = meterFormat.split(' ').length;
 const unreached = ['origin:-', 'origin:0'];
@@ -138,14 +138,14 @@ export function readSealKey(path: string): string {
 /** The position of a start in a log, as its seal includes it. */
 type Place = Pick<LogPosition, 'inode' | 'offset'>;
 
-/** Only agents have the key: Squid's user can neither invent a start nor move one elsewhere. */
+/** Only agents have the key, so Squid's user can neither invent a start nor move one. */
 function sealOf(key: string, { start, at }: StartLine, { inode, offset }: Place): string {
   const text = [start, at, inode, offset].join(' ');
   return createHmac('sha256', key).update(text).digest('base64url').slice(0, 22);
 }
 
 /**
- * A start of a Squid; undefined if it is malformed or cut off; `forged`: no agent wrote it there.
+ * A start of a Squid; undefined: malformed or cut off; `forged`: no agent wrote it at this place.
  */
 function parseStart(line: string, key: string, place: Place): StartLine | 'forged' | undefined {
   const [, start, at, seal] = /^Squid starts (\S+) (\d+) (\S{22})$/.exec(line) ?? [];
@@ -154,7 +154,7 @@ function parseStart(line: string, key: string, place: Place): StartLine | 'forge
   return seal === sealOf(key, entry, place) ? entry : 'forged';
 }
 
-/** Notes in a log that a Squid is about to start; creates the log for the user that writes it. */
+/** Notes in a log that a Squid is about to start. Creates the log for the user that writes it. */
 export function noteStart(
   path: string,
   line: StartLine,
@@ -165,7 +165,7 @@ export function noteStart(
     if (user) fchownSync(file, user.uid, user.gid);
     const { ino, size } = fstatSync(file);
     const seal = sealOf(key, line, { inode: ino, offset: size + 1 });
-    // The line before may be cut off: the Squid that wrote it may have died, or the machine.
+    // The last line may be cut off, if Squid or the machine died while writing.
     writeSync(file, `\n${startWords} ${line.start} ${line.at} ${seal}\n`);
   } finally {
     closeSync(file);
@@ -197,8 +197,8 @@ export class MeterLog {
   #fault: string | undefined;
   #isForged = false;
   /**
-   * Where the last read ended and began, and when those were reached. After a failed poll the next
-   * one begins there again.
+   * The places where the last read ended and began, with the times at which they were reached.
+   * After a failed poll, the next one begins where it began.
    */
   #reached: Array<{ place: string; at: number }> = [];
 
@@ -217,20 +217,20 @@ export class MeterLog {
   }
 
   /**
-   * A sentence if the log is not the one that was read before; it stays until the agent restarts.
+   * A sentence if the log is not the one that was read before. It stays until the agent restarts.
    */
   get fault(): string | undefined {
     return this.#fault;
   }
 
-  /** Whether it had lines of neither Squid nor the agent; stays so until the agent restarts. */
+  /** Whether it had lines of neither Squid nor the agent since the agent started. */
   get isForged(): boolean {
     return this.#isForged;
   }
 
   /**
-   * The whole lines after a position, and the new position; everything before that is on disk.
-   * Undefined: from the oldest line. If it is another log than was read before: the lines newer
+   * The complete lines after a position, and the new position; everything before that is on disk.
+   * Undefined: from the oldest line. From another log than the one read before, only lines newer
    * than all of that one, so that none is read twice. No line counts as newer than `now`. Errors:
    * those of the disk.
    */
@@ -286,13 +286,13 @@ export class MeterLog {
     });
   }
 
-  /** Whether the log is large enough to rotate, and the older one is read, by `stored`. */
+  /** Whether the log is large enough to rotate, and `stored` is in it: the older file is read. */
   mayRotate(maxBytes: number, stored: Pick<LogPosition, 'inode'> | undefined): boolean {
     const file = lstatSync(this.path, { throwIfNoEntry: false });
     return file !== undefined && file.size > maxBytes && stored?.inode === file.ino;
   }
 
-  /** Sets the log aside; Squid must be asked to open a new one right after. */
+  /** Renames the log; Squid must be asked to open a new one right after. */
   rotate(): void {
     rmSync(this.#rotated, { force: true });
     renameSync(this.path, this.#rotated);
@@ -302,7 +302,7 @@ export class MeterLog {
     this.#fault = `${this.path} is not the log that was read until now: it was shortened or replaced. Only lines that are newer than all counted ones are counted.`;
   }
 
-  /** A file that Squid did not create is no log, and must not block other Squids' logs. */
+  /** Opens a file of the log. One that Squid did not create must not block other Squids' logs. */
   #open(path: string): LogFile | undefined {
     try {
       return LogFile.open(path);
@@ -315,7 +315,7 @@ export class MeterLog {
 
   /** The files of the log, the older one first. */
   async #withFiles<T>(work: (files: LogFile[]) => Promise<T>): Promise<T> {
-    // Opened first: once the new log exists, nothing is written to the old one.
+    // The current file is opened first: once a new one exists, nothing is written to the older one.
     const current = this.#open(this.path);
     const files: LogFile[] = current ? [current] : [];
     try {
@@ -328,7 +328,7 @@ export class MeterLog {
   }
 }
 
-/** One file of a log, at least as long as it was when it was opened. */
+/** One file of a log, read up to the size that it had when it was opened. */
 class LogFile {
   readonly fd: number;
   readonly inode: number;
@@ -362,8 +362,8 @@ class LogFile {
   }
 
   /**
-   * Adds the whole lines after `from` that are newer than `newer_than`; returns where they end, and
-   * the newest time.
+   * Adds the complete lines after `from` that are newer than `newer_than`; returns where they end,
+   * and the newest time.
    */
   read(
     from: number,
@@ -376,13 +376,13 @@ class LogFile {
     const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, Math.max(this.size - offset, 1)));
     for (;;) {
       if (offset - from > max_bytes) {
-        // Lines that came meanwhile may already be included.
+        // The size may already include lines that came meanwhile.
         return { offset: Math.max(offset, this.size), newest, isForged: true };
       }
       const bytes = readSync(this.fd, chunk, 0, chunk.length, offset);
       const whole = chunk.subarray(0, bytes).lastIndexOf(10) + 1;
       if (whole === 0) {
-        // Reading must not stop for ever at a line without an end.
+        // A line without an end must not stop the reading for ever.
         if (bytes <= longestLineBytes) return { offset, newest, isForged };
         isForged = true;
         offset += bytes;
@@ -395,8 +395,8 @@ class LogFile {
         const entry = parseMeterLine(text) ?? parseStart(text, key, place);
         if (!entry) continue;
         if (entry === 'forged') {
-          // In another log than was read before, even the agent's own lines are at another
-          // position.
+          // In another log than the one read before, the agent's own lines are at other positions,
+          // too.
           isForged ||= newer_than < 0;
           continue;
         }

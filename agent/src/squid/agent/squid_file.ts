@@ -1,4 +1,4 @@
-// Files in the folder that Squid's user may write to. Root opens them as regular files, never
+// Files in the folder that Squid's user may write to. Root opens only regular files there, never
 // through a link.
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { isMissing } from '../../store/generations.ts';

@@ -1,13 +1,13 @@
-// A Squid's client connections without an admitted request: if there are too many, the oldest are
+// A Squid's client connections without an admitted request. If there are too many, the oldest are
 // closed.
 import { clientNetworks, NetworkTally } from '../../../../kit/src/client_networks.ts';
 import { type ConnectionCaps, maxAccepted } from '../../connection_caps.ts';
 import { sourceOf } from '../sockets.ts';
 
 /**
- * Which ones to close so that only as many wait as allowed, per address and in all. `listed`: the
- * connections of one Squid. `isWaiting`: an earlier list already showed the connection, and no
- * request had been let in on it by then.
+ * Selects the connections to close, so that only as many wait as allowed, per address and in all.
+ * `listed`: the connections of one Squid. `isWaiting`: an earlier list already showed the
+ * connection, and no request on it had been admitted by then.
  */
 export class WaitingConnections {
   /** In the order in which they were first seen. */

@@ -1,4 +1,4 @@
-// One Squid with everything that belongs to it: its process, the link to its deciders, its log.
+// One Squid with all its parts: its process, the link to its deciders, and its log.
 
 import { connectionCaps, descriptorLimit } from '../../connection_caps.ts';
 import type { EngineOptions } from '../../engine.ts';
@@ -26,7 +26,7 @@ export interface Worker {
   readonly link: DeciderLink;
   readonly meter: MeterLog;
   readonly waiting: WaitingConnections;
-  /** Where it should listen; it does not run without any. Unknown for one that was taken over. */
+  /** Where it should listen; without any it does not run. Undefined for one that was taken over. */
   listeners: readonly Listener[] | undefined;
   /** Whether a decider has reported the owners of the listed connections to this agent. */
   knowsOwners: boolean;
@@ -43,8 +43,8 @@ export interface Worker {
   deaths: number;
   unanswered: number;
   /**
-   * The faults for which its ports were last tried again, and when the next attempt is allowed, in
-   * steady seconds.
+   * The faults because of which its ports were last tried again, and the earliest time of the next
+   * attempt, in steady seconds.
    */
   retried: { faults: string; pause: number; next_at: number };
   /** The fault of its decider. */

@@ -1,13 +1,13 @@
-// The destinations that Squid must not dial, and the script that replaces a host by the address of
-// its override.
+// The destinations that Squid must not dial, and the script that replaces a host with the address
+// of its override.
 import ipaddr from 'ipaddr.js';
 import { type Network, parseNetworks } from '../../../../kit/src/address.ts';
 import { mayDial, refusedIpv4, refusedIpv6, routedIpv6 } from '../../address.ts';
 import type { Resolved, ResolvedName } from '../../explain_destination.ts';
 
 /**
- * Replaces a URL's host by the address of an override (the third word), and nothing else: the Host
- * header, and the content of a tunnel, stay the client's.
+ * Replaces a URL's host with the address of an override (the third word). The Host header, and the
+ * content of a tunnel, stay the client's.
  */
 export const dialScript = [
   's/["\\\\]/\\\\&/g',
@@ -22,8 +22,8 @@ export const dialScript = [
 ].join('\n');
 
 /**
- * The networks that must not be dialled, less those that the operator allows. Two lists would not
- * do: a name may have both an allowed address and one that is not.
+ * The networks that must not be dialled, without those that the operator allows. It is one list: a
+ * name may have both an allowed address and a refused one.
  */
 export function refusedDestinations(
   ownAddresses: readonly string[],
@@ -39,7 +39,7 @@ export function refusedDestinations(
     ...refusedIpv4.map((text): Network => ipaddr.IPv4.parseCIDR(text)),
     ...unrouted6,
     ...refusedIpv6.map((text): Network => ipaddr.IPv6.parseCIDR(text)),
-    // Without addresses that are already covered: they come and go, and each change would
+    // Addresses that are already covered are left out: they come and go, and each change would
     // reconfigure Squid.
     ...parseNetworks(
       [...new Set(ownAddresses)]
@@ -62,7 +62,7 @@ export function refusalOf({ usable, unusable }: ResolvedName, mayBe: (address: s
 
 const isFailure = (addresses: Resolved) => typeof addresses === 'string';
 
-/** A network less some others, as a list of networks. */
+/** A network without the holes, as a list of networks. */
 function subtract(network: Network, holes: readonly Network[]): Network[] {
   const [base, bits] = network;
   const inside = ([base, length]: Network, [other, of]: Network) =>

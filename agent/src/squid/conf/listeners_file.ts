@@ -1,5 +1,5 @@
-// The file of listeners next to squid.conf: what a Squid listens on by the configuration in force,
-// which outlives its agent.
+// The file of listeners next to squid.conf: where a Squid listens by the configuration in force. It
+// is for the next agent.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { SquidPaths } from './squid_conf.ts';
@@ -12,8 +12,8 @@ export interface ListenerInForce {
 }
 
 /**
- * By the hash of the squid.conf that they belong to: the one in force, and the one that is about to
- * replace it. Whichever of the two files is replaced last, each configuration has its listeners.
+ * Listeners by the hash of their squid.conf: the one in force, and the one that is about to replace
+ * it. So each configuration has its listeners, even if only one of the two files was replaced.
  */
 type ListenersFile = Record<string, readonly ListenerInForce[]>;
 

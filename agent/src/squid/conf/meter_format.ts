@@ -8,7 +8,7 @@ import type { ConnectionLogSettings } from '../../config.ts';
 export const meterFormat =
   '%ts.%03tu %>a %>p %>lp %note{account_} %note{user_} %>st %<st origin:%<lp %>Hs %Ss %rm';
 
-/** With more for the connection log: how long it took, and from which address it left. */
+/** With further fields for the connection log: the duration, and the exit address. */
 export function meterFormatOf({ mode }: Pick<ConnectionLogSettings, 'mode'>): string {
   const more = mode === 'off' ? [] : ['%tr', '%<la'];
   // The address that was dialled, and the host and port that the client asked for.

@@ -4,8 +4,8 @@ import { bodyOfFailure, type Failure } from '../../failures.ts';
 import { allReasons, bodyOf, type Reason } from '../../policy/denials.ts';
 
 /**
- * Squid's own denial, of a request that it was checking when it read its configuration again: it
- * forgets the checks. The status is always 403.
+ * Squid's own denial of a request that it was checking when it read its configuration again: it
+ * loses the checks. The status is always 403.
  */
 export const forgottenCheck = 'ERR_ACCESS_DENIED';
 
@@ -25,9 +25,9 @@ const faults = [
 ];
 
 /**
- * The faults that Squid itself finds in a request that the policy allows, by the failure that they
- * are, as far as Squid can distinguish them. Replies to CONNECT, and to a request that it could not
- * parse, have no word in their header.
+ * Squid's names of the faults that it finds in an allowed request, by failure, as far as Squid can
+ * distinguish them. Replies to CONNECT, and to a request that it could not parse, have no reason in
+ * their header.
  */
 const failures: Partial<Record<Failure, { names: string[]; sentence?: string }>> = {
   bad_request: {
@@ -57,7 +57,7 @@ const failures: Partial<Record<Failure, { names: string[]; sentence?: string }>>
   bad_version: { names: ['UNSUP_HTTPVERSION'] },
 };
 
-/** The failures, each with the faults that it stands for. */
+/** The failures, each with Squid's faults. */
 export const failureEntries = Object.entries(failures) as Array<
   [Failure, { names: string[]; sentence?: string }]
 >;

@@ -13,7 +13,7 @@ import { pageOf } from './pages.ts';
 
 export interface SquidPaths {
   /**
-   * Holds the configuration, pages and script that Squid reads. Squid's user may not write here.
+   * Has the configuration, pages and script that Squid reads. Squid's user may not write here.
    */
   dir: string;
   conf: string;
@@ -69,15 +69,15 @@ export interface ConfOptions {
   user: string | undefined;
   /** The decider's program and its arguments. */
   decider: readonly string[];
-  /** Changes with the certificate, so that a renewed one makes another configuration. */
+  /** Differs for each certificate, so that a renewed one changes the configuration. */
   certificate: string | undefined;
   /** Addresses of this machine. */
   own: ReadonlySet<string>;
-  /** Those of this machine: Squid looks them up only when it reads its configuration. */
+  /** Those of this machine, since Squid reads them only with its configuration. */
   name_servers: readonly string[];
 }
 
-/** Addresses that no machine has: binding fails, so nothing leaves from the wrong family. */
+/** Addresses that no machine has. Binding to them fails, so nothing leaves in the wrong family. */
 const unusable = ['100::1', '240.0.0.1'];
 
 /** The configuration. Errors: a value that Squid's syntax cannot express, by name. */
@@ -107,7 +107,7 @@ export function squidConf(options: ConfOptions): string {
     ...fixed,
     ...capLines(config),
 
-    // Only the decider grants access. Its denials carry their reason as a note.
+    // Only the decider grants access. Its denials have their reason as a note.
     'external_acl_type decide ttl=0 negative_ttl=0 cache=0 grace=0 children-max=1 children-startup=1' +
       ` children-idle=1 concurrency=2000 queue-size=${longestQueue}` +
       ` %>a %>p %>lp %METHOD %#DST %PORT %#>ha{Proxy-Authorization} %>la ${decider.join(' ')}`,
@@ -121,12 +121,12 @@ export function squidConf(options: ConfOptions): string {
     'acl undecided annotate_transaction reason_=not_ready account_=0',
     'acl unreadable annotate_transaction reason_=bad_token',
     'http_access deny !connect !http bad_destination',
-    // Squid would answer it with what it got.
+    // Squid would echo the request.
     'acl traced method TRACE',
     'acl last_hop req_header Max-Forwards ^[[:space:]]*0+[[:space:]]*$',
     'acl not_forwarded annotate_transaction reason_=unsupported',
     'http_access deny traced last_hop not_forwarded',
-    // Squid would take it for its own cache.
+    // Squid would apply it to its own cache.
     'acl purge method PURGE',
     'http_access deny purge not_forwarded',
     `deny_info ${statusOfFailure('unsupported')}:ERR_UNSUP_REQ not_forwarded`,
@@ -134,8 +134,8 @@ export function squidConf(options: ConfOptions): string {
     'acl blank req_header Proxy-Authorization ^[[:space:]]*-?[[:space:]]*$',
     'http_access deny blank unreadable',
     `deny_info ${statusOf('bad_token')}:${pageOf('bad_token')} unreadable`,
-    // If the decider dies during a question, there is no response, and Squid evaluates no line
-    // after this one.
+    // If the decider dies during a question, there is no response, and Squid evaluates no further
+    // line.
     'acl asked annotate_transaction asked_=1',
     'http_access allow asked decided',
     `deny_info ${statusOf('not_ready')}:${pageOf('not_ready')} decided`,
@@ -153,18 +153,18 @@ export function squidConf(options: ConfOptions): string {
     'acl has_dial note dial_',
     `url_rewrite_program /usr/bin/sed -u -E -f ${paths.dial_script}`,
     `url_rewrite_children 1 startup=1 idle=1 concurrency=2000 queue-size=${longestQueue}`,
-    // As the decider wrote it: escaped, the brackets of IPv6 would turn it into a name.
+    // Passed unescaped: with escaped brackets, an IPv6 address would become a name.
     'url_rewrite_extras "%\'note{dial_}"',
     'url_rewrite_access allow has_dial',
     'url_rewrite_access deny all',
     'url_rewrite_host_header off',
-    // A host that was not replaced must not be dialled: the script failed, or died during the
-    // question.
+    // If the script failed, or died during the question, the host was not replaced, and must not be
+    // dialled.
     'acl replaced note replaced_ 1',
     'adapted_http_access deny has_dial !replaced undecided',
     `acl private dst ${refused.join(' ')}`,
     'adapted_http_access deny private !probe bad_destination',
-    // A name without an address now must not get one when it is dialled.
+    // A name that has no address now must not have one when it is dialled.
     'acl resolves dst all',
     'acl unresolved annotate_transaction account_=0 reason_=unresolved',
     'adapted_http_access deny !resolves unresolved',
@@ -186,20 +186,21 @@ export function squidConf(options: ConfOptions): string {
     ...unusable.map((ip) => `tcp_outgoing_address ${ip}`),
 
     `logformat meter ${meterFormatOf(config.connection_log)}`,
-    // With a full disk, lines are lost, but not all connections.
+    // On a full disk, lines are lost instead of all connections.
     `access_log stdio:${paths.meter_log} logformat=meter on-error=drop`,
   ];
   return `${lines.join('\n')}\n`;
 }
 
-/** Limits on what clients leave open; those of users and accounts are the decider's. */
+/** Limits on connections that clients leave open. The decider has those of users and accounts. */
 function capLines({ caps, idle_seconds }: ConfOptions['config']): string[] {
   return [
     `max_filedescriptors ${descriptorLimit()}`,
-    // Per full address, before a request is read; the agent handles a /64 of IPv6.
+    // Per full address, before a request is read. The agent limits a /64 of IPv6.
     'client_db on',
     `client_ip_max_connections ${maxAccepted(connectionCaps(caps))}`,
-    // For tunnels and for silent destinations; keep-alive finds peers that are gone (see portLine).
+    // For tunnels and for silent destinations. Keep-alive detects peers that are gone (see
+    // portLine).
     `read_timeout ${idle_seconds} seconds`,
   ];
 }
@@ -230,18 +231,18 @@ function familyLines(
   });
 }
 
-/** Requests that wait for a helper. Never reached: there are fewer connections than that. */
+/** Most requests that wait for a helper; there are fewer connections than this. */
 const longestQueue = 65_536;
 
 /** The lines that are the same on every node. */
 const fixed = [
-  // A plain carrier: nothing is cached, and Squid answers no question about itself.
+  // Squid only carries traffic: it caches nothing, and answers no requests about itself.
   'cache deny all',
   'cache_mem 0 MB',
   'memory_pools_limit 16 MB',
   'cachemgr_passwd disable all',
   'global_internal_static off',
-  // The default contains the client's hostname, which Squid would look up for every connection.
+  // By default it has the client's hostname, which Squid would look up for every connection.
   'store_id_extras "%>a"',
   'pinger_enable off',
   'digest_generation off',
@@ -261,19 +262,19 @@ const fixed = [
   'client_idle_pconn_timeout 1 minute',
   'connect_timeout 30 seconds',
   'shutdown_lifetime 1 second',
-  // Short, so that changes of names take effect. Never 0: the checked address must still be cached
-  // when it is dialled.
+  // Short, so that changes of names take effect. Not 0, since the checked address must still be
+  // cached when it is dialled.
   'positive_dns_ttl 5 minutes',
   'negative_dns_ttl 5 seconds',
-  // Silent servers are given up within five seconds: Squid asks again after twice as long each
-  // time, and checks the time only then.
+  // Limits silent servers to five seconds: Squid doubles the interval each time, and checks the
+  // time only then.
   'dns_retransmit_interval 500 milliseconds',
   'dns_timeout 2800 milliseconds',
 ];
 
 /**
- * Divides the listeners among Squids, `maxListeners` each. Those of one exit stay together, and
- * with the Squid that already has the exit, which knows its connections. A part may be empty.
+ * Divides the listeners among Squids, at most `maxListeners` each. Those of one exit stay together,
+ * at the Squid that already has the exit and its connections. A part may be empty.
  */
 export function divideListeners(
   listeners: Iterable<Listener>,

@@ -1,6 +1,6 @@
-// The census of a decider: the connections that it let in and that may be open, compared with the
-// caps. Squid does not report the end of a connection, so the kernel's list is read, but only when
-// a cap comes near.
+// The census of a decider: the connections that it let in and that may still be open, compared with
+// the caps. Squid does not report the end of a connection, so the kernel's list is read, but only
+// near a cap.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CappedConnections, type ConnectionCaps } from '../../connection_caps.ts';
 import type { Authority } from '../../policy/decision.ts';
@@ -10,14 +10,14 @@ import { keyOf, type UserCounts } from '../../user_counts.ts';
 import type { Opened } from '../protocol.ts';
 import { type Socket, sourceOf } from '../sockets.ts';
 
-/** The pause between lists, in durations of the last one, since a list keeps a core busy. */
+/** The pause after a list, in durations of that list, since a list keeps a core busy. */
 const restsPerList = 10;
 const shortestRestMs = 100;
-/** The longest pause: a client that waits for the next list must still be there. */
+/** The longest pause: clients wait for the next list. */
 const longestRestMs = 2000;
 /**
- * Requests that may wait for a list: half of those that Squid asks about at a time. An account may
- * have as many as it leaves free, so that one alone never takes the places of all others.
+ * Most requests that wait for a list: half of those that Squid asks about at a time. An account may
+ * use as many places as it leaves free, so that it never takes all of them.
  */
 const maxWaiting = 1000;
 
@@ -26,7 +26,7 @@ export interface CensusOptions {
   list: () => Promise<Iterable<Pick<Socket, 'connection' | 'local'>>>;
   /** Counts the connections of users with limits. */
   users: UserCounts;
-  /** Called after a list on which users depended: `excess` does not leave them out any more. */
+  /** Called after a list that users waited for: `excess` includes them again. */
   onListed?: () => void;
   onError: (error: Error) => void;
 }
@@ -34,18 +34,18 @@ export interface CensusOptions {
 export class Census {
   readonly #options: CensusOptions;
   readonly #counted = new CappedConnections();
-  /** By connection, the address of the node that it came to, where that is known. */
+  /** By connection, the node's address that it came to, if known. */
   readonly #locals = new Map<string, string>();
-  /** Connections let in since the last list began: it may not show them. */
+  /** Connections let in since the last list began, which may not show them. */
   #recent = new Set<string>();
   /**
-   * Users with connections that count late, and may be over. Until a list has shown it, none of
-   * them is ended.
+   * Users with connections that are counted late, and may be over. None is ended until a list shows
+   * that it is open.
    */
   readonly #unlisted = new Set<string>();
-  /** Those of them that the next list is for, which has not begun. */
+  /** Those of them that wait for the next list, which has not begun. */
   #unlistedNext: string[] = [];
-  /** The list that is under way, or the last one; and the next one, which has not begun. */
+  /** The current or last list; and the next one, if it is due and has not begun. */
   #last: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
   #restMs = 0;
@@ -61,9 +61,9 @@ export class Census {
   }
 
   /**
-   * The reason if it would be one too many by the last list. `local`: the address of the node that
-   * it came to; `-`: not known. The name of a connection does not have it: of two that a client
-   * makes from one port to two addresses of the node, only the first is let in while it is open.
+   * The reason, if it would be one too many by the last list. `local`: the node's address that it
+   * came to; `-`: unknown. Names of connections do not have that address: if a client connects from
+   * one port to two of them, only the first connection is let in while it is open.
    */
   admit(
     connection: string,
@@ -100,12 +100,12 @@ export class Census {
   follow(connections: Iterable<[connection: string, Authority]>): void {
     const { users } = this.#options;
     for (const [connection, authority] of connections) {
-      // A list has shown that it is over.
+      // A list has shown that the connection is over.
       if (authority.by === 'probe' || !this.#counted.has(connection)) continue;
       const before = users.size;
       users.admit(connection, sourceOf(connection), authority, undefined);
       const key = keyOf(authority);
-      // One that waits needs no later list: this one shows which of its connections are over.
+      // If the user already waits for a list, that one shows which connections are over.
       if (users.size === before || this.#unlisted.has(key)) continue;
       this.#unlisted.add(key);
       this.#unlistedNext.push(key);
@@ -167,7 +167,7 @@ export class Census {
       const open = new Set<string>();
       const localOf = new Map<string, string>();
       for (const { connection, local = '-' } of await this.#options.list()) {
-        // Of one that an earlier decider let in it is not known; of two, any is as good.
+        // Unknown if an earlier decider let it in; then any connection of the name counts.
         if (local === (this.#locals.get(connection) ?? local)) open.add(connection);
         localOf.set(connection, local);
       }

@@ -50,7 +50,7 @@ export class Connections {
     this.#states.set(connection, isUnlisted ? 'new' : 'renewed');
   }
 
-  /** Takes over a connection that an earlier decider had let in. */
+  /** Takes over a connection that an earlier decider let in. */
   inherit(connection: string, owner: Authority): void {
     if (!this.#sessions.find(connection)) this.admit(connection, owner);
   }
@@ -68,7 +68,7 @@ export class Connections {
     );
   }
 
-  /** Applies a whole list: while the agent is away, this process makes its own. */
+  /** Applies a whole list, which this process makes itself while there is no agent. */
   takeWhole(connections: readonly string[]): void {
     const whole = new Set(connections);
     const removed = [...this.#states.keys()].filter((connection) => !whole.has(connection));

@@ -1,5 +1,5 @@
-// Decides the requests that Squid asks about, one line each. It runs for every request, so it does
-// nothing unnecessary.
+// Decides on the requests that Squid asks about, one line each. It runs for every request, so it
+// does nothing unnecessary.
 
 import { decide } from '../../policy/decide.ts';
 import type { Denied, ProxyRequest, Rules } from '../../policy/decision.ts';
@@ -49,10 +49,10 @@ export class Evaluator {
   }
 
   /**
-   * The response to `ID SOURCE PORT LOCALPORT METHOD HOST PORT AUTHORIZATION LOCAL -`, HOST and
-   * AUTHORIZATION escaped; LOCAL is the node's address. It is `ID OK …` with the notes that
-   * squid.conf and the meter need, or `ID ERR reason_=…`. Empty if `later` is called instead: the
-   * connections that make this one too many may be over by then.
+   * The response to `ID SOURCE PORT LOCALPORT METHOD HOST PORT AUTHORIZATION LOCAL -`; HOST and
+   * AUTHORIZATION are escaped, LOCAL is the node's address. It is `ID OK …` with the notes that
+   * squid.conf and the meter need, or `ID ERR reason_=…`. Empty if `later` was called: the request
+   * is decided again when a list has shown which other connections are over.
    */
   respond(line: string, now: number, later?: (when: Promise<void>) => void): string {
     const words = line.split(' ');

@@ -1,5 +1,5 @@
-// The connections that are no longer allowed and stay open, because the operator wants that
-// (`on_revoke: leave`). Each is reported once, and once more when that is over.
+// Connections that are no longer allowed, but stay open by the operator's setting
+// (`on_revoke: leave`). Each is reported once, and again when it ends or is allowed.
 import type { Revoked } from '../../policy/sessions.ts';
 
 export class LeftOpen {
@@ -14,7 +14,7 @@ export class LeftOpen {
     });
   }
 
-  /** How many that were reported have ended, or are allowed again: those that are not in `all`. */
+  /** How many of the reported ones have ended or are allowed again: those that are not in `all`. */
   takeOver(all: readonly Revoked[]): number {
     const before = this.#reported.size;
     const names = new Set(all.map(({ connection }) => connection));

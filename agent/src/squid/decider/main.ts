@@ -34,17 +34,17 @@ import { Evaluator } from './evaluator.ts';
 import { LeftOpen } from './left_open.ts';
 
 /**
- * Without a policy, requests wait this long before they are rejected: a policy may be on its way.
+ * Without a policy, requests are rejected after this long: a policy may be on its way.
  */
 const heldSeconds = 10;
 const reconnectMs = 250;
 const ownListMs = 60_000;
-/** An agent that starts while Squid changes its decider is connected by then. */
+/** A leaving decider waits this long for an agent, which may be starting. */
 const leavingMs = 5000;
 const ownAddressesMs = 5000;
-/** Nothing is decided while they are written. Those of a flood are sent over several seconds. */
+/** Nothing is decided while refusals are written, so those of a flood take several seconds. */
 const maxRefusalsAtOnce = 2000;
-/** With very many accounts, counting the policy's records takes a moment. */
+/** How often the policy's records are counted, which is slow with very many accounts. */
 const policySizeMs = 5000;
 
 const [policyFolder = '', rulesFile = '', agentSocket = ''] = process.argv.slice(2);
@@ -64,9 +64,9 @@ let agent: Socket | undefined;
 /** The position whose size was sent to the agent. */
 let sentSize: unknown;
 let toldListeners: ReadonlyMap<number, Listener> | undefined;
-/** Without an agent, what it said of other nodes ends then. */
+/** Ends what the agent last said of other nodes, if it is gone. */
 let lease: NodeJS.Timeout | undefined;
-/** Squid has no more questions; and the agent has received everything. */
+/** Squid has no more questions; the agent has received everything. */
 let isLeaving = false;
 let isParted = false;
 
@@ -95,7 +95,7 @@ function readRules(): Omit<RulesFile, 'rules' | 'allowed'> & { rules: Rules } {
 
 // ---- Squid --------------------------------------------------------------------------------
 
-/** Responds to the lines on standard input; lines of one piece get one piece in return. */
+/** Responds to lines on standard input. The responses to the lines of one piece are one write. */
 function serveSquid(): void {
   let rest = '';
   const squid = new Socket({
@@ -127,13 +127,13 @@ function serveSquid(): void {
       },
     },
   });
-  // Squid is gone, or has another decider by now.
+  // Squid is gone, or has another decider.
   squid.on('close', leave);
   squid.on('error', leave);
   squid.resume();
 }
 
-/** If a decision fails, Squid rejects that request, and no other. */
+/** If a decision fails, Squid rejects only that request. */
 function responseTo(...[line, ...others]: Parameters<typeof evaluator.respond>): string {
   try {
     return evaluator.respond(line, ...others);
@@ -152,7 +152,7 @@ async function respondLater(line: string, when: Promise<void>, start: number): P
 
 const pause = new Int32Array(new SharedArrayBuffer(4));
 
-/** Squid reads responses as fast as it asks; while it does not, there is nothing else to do. */
+/** Waits while Squid does not read, since there is nothing else to do then. */
 function writeAll(text: string): void {
   for (let rest = text; rest !== ''; ) {
     try {
@@ -167,7 +167,7 @@ function writeAll(text: string): void {
   }
 }
 
-/** The connections continue without this decider: it ends once the agent knows all of them. */
+/** Ends this decider once the agent knows all its connections, which continue without it. */
 function leave(): void {
   if (isLeaving) return;
   isLeaving = true;
@@ -185,13 +185,13 @@ function part(socket: Socket): void {
     uses: uses.take(),
     ...newDecisions(Number.POSITIVE_INFINITY),
   });
-  // The agent closes the connection once it has read it.
+  // The agent closes the connection once it has read everything.
   socket.end();
 }
 
 // ---- The agent ----------------------------------------------------------------------------
 
-/** Connects again and again: the agent comes and goes. */
+/** Connects to the agent, again and again, since agents restart. */
 function serveAgent(): void {
   const socket = connect(agentSocket);
   const ownOfAgent = ownedBy((error) => {
@@ -199,7 +199,7 @@ function serveAgent(): void {
     socket.destroy();
   });
   const greet = () => {
-    // The agent writes them again when it starts.
+    // Each agent writes the rules when it starts.
     ({ on_revoke, listen_host, caps, ...settings } = readRules());
     census.caps = caps;
     Object.assign(evaluator, settings);
@@ -209,8 +209,8 @@ function serveAgent(): void {
     toldListeners = undefined;
     sentSize = undefined;
     sentHeld = '[]';
-    // The agent sends all the changes that it holds. Those of an earlier agent are in force, and
-    // must not be applied on top of a newer policy.
+    // The new agent sends all changes that it holds. Those of an earlier agent are applied, and
+    // must not be applied again on top of a newer policy.
     unstored.clear();
     connections.restart();
     if (isLeaving) part(socket);
@@ -246,7 +246,7 @@ function receive(message: ToDecider): void {
     const { id, ask } = message;
     respond(message).then(
       (answer) => send({ id, answer }),
-      // Without a response, the agent asks again, a new decider.
+      // The agent gets no response, and asks a new decider.
       (error: Error) => logError(new Error(`${ask}: ${error.message}`)),
     );
   }
@@ -302,12 +302,12 @@ function revoked(touched: Touched): Revoked[] {
   ];
 }
 
-/** They are reported until the kernel has closed them: that may fail. */
+/** Revoked connections are reported until the kernel has closed them, which may fail. */
 function reportOf(revoked: Revoked[]): Revoked[] {
   return on_revoke === 'leave' ? leftOpen.unreported(revoked) : revoked;
 }
 
-/** Looks at all connections: expiries pass without a change. */
+/** Checks all connections, since expiries pass without a change. */
 function reportRevoked(): void {
   const all = revoked('all');
   sendRevoked(reportOf(all), leftOpen.takeOver(on_revoke === 'leave' ? all : []));
@@ -350,7 +350,7 @@ function send(message: FromDecider): void {
   if (agent && !isParted) writeLine(agent, message);
 }
 
-/** Without the agent no list comes, and connections must not pile up for ever. */
+/** Makes a list while there is no agent, so that connections do not accumulate. */
 async function takeOwnList(): Promise<void> {
   if (agent || sessions.size === 0) return;
   const open = await listOpen();
