@@ -53,7 +53,7 @@ describe('a new network in the console', { timeout: 360_000 }, () => {
     await operator.heading('First steps').waitFor();
     expect(await done(operator)).toEqual([]);
     await operator.sees('There are no servers yet.');
-    expect(await operator.page.getByText('All is well').count()).toBe(0);
+    expect(await operator.page.getByText('Nothing needs attention').count()).toBe(0);
     await expectAccessible(operator, 'the first steps of a network');
     await expectFitsPhone(operator, 'the first steps of a network');
     await operator.link('Add a server').click();
@@ -86,7 +86,7 @@ describe('a new network in the console', { timeout: 360_000 }, () => {
     await alice.enter(path);
     await alice.heading('Connect for the first time').waitFor();
     expect(await done(alice)).toEqual([]);
-    expect(await alice.page.getByText('All is well').count()).toBe(0);
+    expect(await alice.page.getByText('Nothing needs attention').count()).toBe(0);
     await expectAccessible(alice, 'the first steps of an account');
     await t.operator.put('/accounts/acme/servers/fra1', {});
     await ticked(alice, 1);

@@ -92,7 +92,7 @@ describe('an open page of the console', { timeout: 360_000 }, () => {
     await t.kill();
     await visit.sees('Connecting …');
     const banner = visit.page.getByRole('status').filter({ hasText: /^Connection lost on/ });
-    await banner.getByText('The page shows the data of that time').waitFor();
+    await banner.getByText('The page shows data from that time').waitFor();
     expect(await visit.row('198.51.100.3').count()).toBe(1);
     // It stays in sight, on a phone too, however far down the page one is.
     await expectFitsPhone(visit, 'the banner of an outage');

@@ -222,7 +222,7 @@ describe('the looks of the console', { timeout: 360_000 }, () => {
     await visit.open('/#/users');
     await visit.heading('Users and tokens').waitFor();
     await visit.page.keyboard.press('Tab');
-    const skip = visit.button('Skip to the page');
+    const skip = visit.button('Skip to content');
     expect(await isFocused(skip)).toBe(true);
     await visit.page.keyboard.press('Enter');
     expect(await isFocused(visit.heading('Users and tokens'))).toBe(true);

@@ -385,7 +385,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     await visit.button('More for milton').click();
     await visit.page.getByRole('menuitem', { name: 'Erase the person' }).click();
     const dialog = visit.dialog('Erase milton');
-    await dialog.getByText('Backups made before keep the names').waitFor();
+    await dialog.getByText('Earlier backups contain the names').waitFor();
     await expectAccessible(visit, 'the erasure of a person');
     await dialog.getByRole('button', { name: 'Erase milton for good' }).click();
     await visit.toast(/now named erased-\d+/).waitFor();
@@ -432,7 +432,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     expect((await page()).reason).toBe('drained');
     await expectAccessible(visit, 'a drained node');
     await visit.go('/operator');
-    await visit.sees('1 node is drained and takes no new connections: aar1-a on aar1');
+    await visit.sees('1 node is drained and accepts no new connections: aar1-a on aar1');
     await visit.go('/operator/nodes');
     await visit.button('Undrain aar1-a').click();
     await visit.dialog('Undrain aar1-a of aar1?').getByRole('button', { name: 'Undrain' }).click();
@@ -540,10 +540,10 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
   test('the audit log shows what was done, and by whom', async () => {
     await visit.go('/operator/audit');
     for (const sentence of [
-      'ended the maintenance.',
+      'ended maintenance.',
       'suspended the contract',
       'created the account initech, plan Trial.',
-      'made an invitation for peter',
+      'created an invitation for peter',
     ]) {
       await visit.page.getByText(sentence).first().waitFor();
     }

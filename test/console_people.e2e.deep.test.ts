@@ -258,7 +258,7 @@ describe('users and tokens in the console', { timeout: 360_000 }, () => {
       `${everything} set a first password for ${everything}.`,
       `${everything} ended all proxy access tokens of proxy.`,
       `${everything} disabled the user billing.`,
-      'grace signed in by an invitation.',
+      'grace signed in with an invitation.',
       `${everything} added the user grace, permissions: billing, proxy.`,
     ]) {
       await visit.page.getByText(sentence, { exact: true }).first().waitFor();

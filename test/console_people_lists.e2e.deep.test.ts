@@ -74,7 +74,7 @@ describe('long lists of users and accounts', { timeout: 360_000 }, () => {
     expect(await inactive()).toEqual(['proxy', 'proxy-billing']);
     await visit.row('proxy-billing').getByText('inactive').first().waitFor();
     await toast.getByRole('button', { name: 'Undo' }).click();
-    await visit.toast('2 users: as before.').waitFor();
+    await visit.toast('2 users: change undone.').waitFor();
     expect(await inactive()).toEqual([]);
   });
 
@@ -89,7 +89,7 @@ describe('long lists of users and accounts', { timeout: 360_000 }, () => {
       (await users('flag=admin&search=proxy')).map(({ name }) => name).sort();
     expect(await admins()).toEqual(['proxy', 'proxy-admin', 'proxy-billing', everything].sort());
     await toast.getByRole('button', { name: 'Undo' }).click();
-    await visit.toast('2 users: as before.').waitFor();
+    await visit.toast('2 users: change undone.').waitFor();
     expect(await admins()).toEqual(['proxy-admin', everything]);
   });
 
@@ -134,7 +134,7 @@ describe('long lists of users and accounts', { timeout: 360_000 }, () => {
     await toast.waitFor();
     expect(await suspended()).toBe(before + 2);
     await toast.getByRole('button', { name: 'Undo' }).click();
-    await operator.toast('2 accounts: as before.').waitFor();
+    await operator.toast('2 accounts: change undone.').waitFor();
     expect(await suspended()).toBe(before);
     for (const name of ['customer-1', 'customer-10']) await select(operator, name);
     await operator.button('Change expiry …').click();

@@ -69,7 +69,7 @@ const readers = [
     text: JSON.stringify(login),
     read: (folder: string) =>
       exw.run({ args: ['whoami'], env: { XDG_CONFIG_HOME: folder, HOME: folder } }),
-    goesOn: /over plain http to another machine/,
+    goesOn: /plain http to another machine/,
   },
 ];
 

@@ -1,4 +1,4 @@
-// The first step of the action: lists the address of this runner, until the job takes it off.
+// The first step of the action: lists the address of this runner until the last step removes it.
 import { randomUUID } from 'node:crypto';
 import process from 'node:process';
 import { add, input, note, request, say } from './service.mjs';
@@ -27,7 +27,7 @@ const inWords = ({ ip, user, expiry }) =>
 async function allow() {
   const body = JSON.stringify({ user: input('user'), expiry: end() });
   const entry = { key: randomUUID(), body };
-  // Before it is sent: if this is killed, the last step still finds out what came of it.
+  // Before it is sent: if this is killed, the last step still finds the entry.
   note('GITHUB_STATE', 'entry', JSON.stringify(entry));
   try {
     const { id, ...added } = await add(entry);

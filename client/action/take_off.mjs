@@ -1,4 +1,4 @@
-// The last step of the action, also of a job that was cancelled: takes the address off the list.
+// The last step of the action, also of a job that was cancelled: removes the address from the list.
 import { env } from 'node:process';
 import { add, request, say } from './service.mjs';
 

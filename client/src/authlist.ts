@@ -25,7 +25,7 @@ const names = {
   },
 } as const;
 
-/** The IP authlist: `client.authlist`. A connection from a listed address needs no password. */
+/** The IP authlist: `client.authlist`. Connections from these addresses don't need a password. */
 export class Authlist {
   readonly #transport: Transport;
 

@@ -18,8 +18,8 @@ export class Overrides {
   }
 
   /**
-   * Lists the entries, including expiring and expired ones; optionally only those that lead to an
-   * address, or of these servers.
+   * Lists the entries, including expiring and expired ones; optionally only those that resolve to
+   * an address, or are on these servers.
    *
    * @example
    * ```ts

@@ -1,6 +1,6 @@
 // The address of a proxy, as programs expect it: http://user:token@host:port.
 
-/** The needed part of a server's record, from `client.contract.servers`. */
+/** The part of a server's record that is needed, from `client.contract.servers`. */
 export interface ProxyServer {
   hostname: string;
   ips: ReadonlyArray<{ ip: string; port_base: number }>;
@@ -8,7 +8,7 @@ export interface ProxyServer {
 
 export interface ProxyUrlOptions {
   server: ProxyServer;
-  /** The address of the exit IP to leave by; the server's first when left out. */
+  /** The address of the exit IP to use; default: the server's first. */
   exit?: string;
   /** The user's name. Leave it and `token` out when your address is on the authlist. */
   user?: string;
@@ -16,10 +16,10 @@ export interface ProxyUrlOptions {
   token?: string;
   /** Whether to use custom DNS entries: the override port, 500 higher. */
   override?: boolean;
-  /** `proxy-https` speaks TLS to the proxy itself, and the URL begins with `https:`. */
+  /** `proxy-https` uses TLS to the proxy, and the URL begins with `https:`. */
   service?: 'proxy' | 'proxy-https';
   /**
-   * The base of the account's port scheme, one of `client.index()`; 10000 when left out, 12000 for
+   * The base of the account's port scheme, one of `client.index()`; default: 10000, or 12000 for
    * `proxy-https`.
    */
   basePort?: number;

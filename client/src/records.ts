@@ -15,7 +15,7 @@ export function listing<Item>(call: () => Promise<Item[]>): Listing<Item> {
 
 /**
  * A filter by several values, as the API expects it.
- * Errors: TypeError without a value, which asks for nothing, but which a server may take for "all".
+ * Errors: TypeError for an empty list, which a server might take for "all".
  */
 export function commaSeparated(
   name: string,
@@ -51,7 +51,7 @@ export function keepEtag(record: object, etag: string | null): void {
  */
 export function etagOf(record: object): string {
   const etag = etags.get(record);
-  // Without a version, the change would be made unconditionally.
+  // Without a version, the change would be unconditional.
   if (etag === undefined) throw new TypeError('record: has no version; read it by its id');
   return etag;
 }

@@ -2,21 +2,21 @@
 import { OptionError } from './errors.ts';
 
 export interface ExitwardOptions {
-  /** Where the service is, such as `https://api.example.com`; `/v0` is added. */
+  /** The URL of the service, such as `https://api.example.com`; `/v0` is added. */
   baseUrl: string;
   /** The API token of the account. */
   token: string;
-  /** The variant of the API to use; `current` when left out. */
+  /** The API variant to use; default: `current`. */
   variant?: 'current' | 'earlier';
-  /** How long one attempt may take, including its response; 30 when left out. */
+  /** How long one attempt may take, including its response; default: 30. */
   timeoutSeconds?: number;
-  /** How often a call is tried again; 3 when left out, 0 for never. */
+  /** How often a call is tried again; default: 3, 0 for never. */
   retries?: number;
-  /** The longest pause (`Retry-After`) of a server to wait for; 30 when left out. */
+  /** The longest pause (`Retry-After`) of a server to wait for; default: 30. */
   longestPauseSeconds?: number;
   /**
-   * Whether each POST has an `Idempotency-Key`, and can therefore be tried again; `true` when left
-   * out. Exitward honours the key. For a server that does not, set `false`: otherwise a POST whose
+   * Whether each POST has an `Idempotency-Key`, and can therefore be tried again; default: `true`.
+   * Exitward honours the key. For a server that does not, set `false`: otherwise a POST whose
    * response was lost may come back as 409, because of its own first attempt.
    */
   idempotencyKeys?: boolean;
@@ -55,7 +55,7 @@ export function readSettings(options: ExitwardOptions): Settings {
     retries,
     longestPauseSeconds,
     idempotencyKeys,
-    // Looked up late, and not called as a method, which a browser's fetch refuses.
+    // Looked up at each call, and not called as a method, which a browser's fetch refuses.
     fetch: options.fetch ?? ((...request) => globalThis.fetch(...request)),
   };
 }

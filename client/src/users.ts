@@ -32,7 +32,7 @@ export class Users {
 
   /**
    * Creates a proxy access token: the user's password for the proxy. `expire` is its lifetime in
-   * seconds; the contract's default, usually a year, when left out.
+   * seconds; by default that of the contract, usually a year.
    * Errors: ConflictError for a user who is unknown, inactive, or without the proxy flag.
    *
    * @example

@@ -399,7 +399,7 @@ describe('the API token', () => {
     for (const damaged of ['{', 'null', '{"url":"https://a.example"}']) {
       writeFileSync(exw.loginFile, damaged, { mode: 0o600 });
       const { code, stderr } = await exw.run('whoami');
-      expect([code, stderr]).toEqual([1, expect.stringContaining('log in again')]);
+      expect([code, stderr]).toEqual([1, expect.stringContaining('Log in again')]);
     }
     await exw.runWith(account.api_token, 'login', '--url', t.base_url);
     expect((await exw.run('whoami')).code).toBe(0);

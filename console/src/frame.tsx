@@ -62,7 +62,7 @@ export function Frame(props: FrameProps) {
         class="button skip visually-hidden"
         onClick={() => document.querySelector<HTMLElement>('#main h1')?.focus()}
       >
-        Skip to the page
+        Skip to content
       </button>
       <header class="top" ref={opener}>
         {brand}

@@ -14,7 +14,7 @@ export function Outage() {
             Connection lost on <Time at={since} text={dateTime(since)} />
           </strong>{' '}
           (<Since at={since} />
-          ). Reconnecting … The page shows the data of that time. What you type stays.
+          ). Reconnecting … The page shows data from that time. Your input is kept.
         </p>
       )}
     </div>

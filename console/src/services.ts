@@ -17,7 +17,7 @@ const names: Record<string, string> = serviceNames;
 /** The name of one; of a later version of the API, as it is. */
 export const serviceName = (service: string) => names[service] ?? service;
 
-/** Of the limits of a user, whose proxy is the one over TLS, too. */
+/** Names in the limits of a user, where "proxy" includes the one over TLS. */
 export const serviceOfUser = (service: string) =>
   service === 'proxy' ? 'HTTP and HTTPS proxy' : serviceName(service);
 

@@ -41,7 +41,7 @@ describe('an address that is listed already', () => {
 
   test('by another account: an operator is shown where to see whose', () => {
     expect(explainListed(conflict, false, operator).sentence).toBe(
-      'Another account lists this address. See: Look up, Addresses.',
+      'Another account lists this address. Look it up under Addresses.',
     );
   });
 

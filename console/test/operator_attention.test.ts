@@ -180,7 +180,7 @@ test('a drained node is named until it takes connections again, and a server say
   expect(item).toMatchObject({
     key: 'drained',
     sentence:
-      '1 node is drained and takes no new connections: fra1-a on fra1 (drained 2 hours ago).',
+      '1 node is drained and accepts no new connections: fra1-a on fra1 (drained 2 hours ago).',
   });
   expect(nodeState(drained)).toEqual({ tone: 'warn', text: 'drained, 3 open' });
   expect(nodeState({ ...drained, connections: 0 }).text).toBe('drained');

@@ -59,11 +59,11 @@ test('an entry without effect is called not verified, and a listed address is no
 test.each([
   ['inactive_user', null, 'Active again.'],
   ['no_proxy_flag', null, 'The user has it now.'],
-  ['user_expired', null, 'No end any more.'],
+  ['user_expired', null, 'No longer limited in time.'],
   ['not_for_user', null, 'Allowed now.'],
   ['user_limit_reached', 5e9, 'Below the limit now.'],
-  ['user_limit_reached', null, 'No limit any more.'],
-  ['too_many_addresses', null, 'No limit any more.'],
+  ['user_limit_reached', null, 'No longer limited.'],
+  ['too_many_addresses', null, 'No longer limited.'],
   ['server_not_on_contract', null, 'On the contract now.'],
   ['contract_suspended', null, 'Active again.'],
 ])('a matter that is fixed needs no remedy: %s (%s)', (reason, limit, text) => {

@@ -45,7 +45,7 @@ const entries = (fields: Fields) =>
     ? 'the one entry'
     : `all ${count(number(fields.entries), 'entry', 'entries')}`;
 const restored = ({ is }: Deed) =>
-  `put ${count(number(is.restored), 'removed entry', 'removed entries')} back`;
+  `restored ${count(number(is.restored), 'removed entry', 'removed entries')}`;
 /** "token/12" -> "12". */
 const idIn = (target: string) => name(target.slice(target.lastIndexOf('/') + 1));
 const sessions = ({ is }: Deed) => {
@@ -168,7 +168,7 @@ function sentencesIn(words: ValueWords): Sentences {
     'authlist.create': ({ is }) =>
       `added ${text(is.ip)} to the authlist for ${text(is.user)}${until(is)}`,
     'authlist.change': (deed) =>
-      `changed the authlist entry ${text(deed.was.ip)} of ${text(deed.was.user)}: ${changes(deed, entryChanges, 'nothing new')}`,
+      `changed the authlist entry ${text(deed.was.ip)} of ${text(deed.was.user)}: ${changes(deed, entryChanges, 'no changes')}`,
     'authlist.remove': ({ was }) =>
       `removed ${text(was.ip)} of ${text(was.user)} from the authlist`,
     'authlist.give_way': ({ was }) =>
@@ -179,27 +179,27 @@ function sentencesIn(words: ValueWords): Sentences {
     'override.create': ({ is }) =>
       `added a custom DNS entry on ${text(is.server)}: ${text(is.hostname)} resolves to ${text(is.ip)}${until(is)}`,
     'override.change': (deed) =>
-      `changed the custom DNS entry ${text(deed.was.hostname)} on ${text(deed.was.server)}: ${changes(deed, entryChanges, 'nothing new')}`,
+      `changed the custom DNS entry ${text(deed.was.hostname)} on ${text(deed.was.server)}: ${changes(deed, entryChanges, 'no changes')}`,
     'override.remove': ({ was }) =>
       `removed the custom DNS entry ${text(was.hostname)} on ${text(was.server)}`,
     'override.remove_all': ({ was }) => `removed ${entries(was)} of custom DNS`,
-    'override.restore': (deed) => `${restored(deed)} to custom DNS`,
+    'override.restore': (deed) => `${restored(deed)} of custom DNS`,
 
     'user.create': ({ target, is }) =>
       `added the user ${name(target)}, permissions: ${permissions(is).join(', ') || 'none'}`,
     'user.change': (deed) => userChange(deed, words),
     'user.raise_token_version': ({ target }) => `ended all proxy access tokens of ${name(target)}`,
     'user.erase': ({ target }) => `erased the person whose record is now named ${name(target)}`,
-    'user.invite': ({ target, is }) => `made an invitation for ${name(target)}${until(is)}`,
+    'user.invite': ({ target, is }) => `created an invitation for ${name(target)}${until(is)}`,
     'user.sign_in_link': ({ target, is }) =>
-      `made a link that signs in as ${name(target)}${until(is)}`,
+      `created a sign-in link for ${name(target)}${until(is)}`,
     'user.reset_sign_in': (deed) =>
       `reset the sign-in of ${name(deed.target)} (password, second factor, invitations); ${sessions(deed)}`,
     'user.end_sessions': (deed) => `signed ${name(deed.target)} out everywhere; ${sessions(deed)}`,
     'vpn_profile.create': ({ target, is }) =>
-      `made a VPN profile of ${is.server === null ? 'all servers' : text(is.server)} for ${name(target)}${until(is)}`,
+      `created a VPN profile of ${is.server === null ? 'all servers' : text(is.server)} for ${name(target)}${until(is)}`,
     'proxy_token.create': ({ target, is }) =>
-      `made a proxy access token for ${name(target)}${until(is)}`,
+      `created a proxy access token for ${name(target)}${until(is)}`,
 
     'connection.end': ({ is }) =>
       `ended ${is.service === undefined ? 'the connections' : `the ${text(is.service)} connections`}${[
@@ -211,14 +211,14 @@ function sentencesIn(words: ValueWords): Sentences {
         ['on the node', is.node],
       ]
         .flatMap(([word, value]) => (value === undefined ? [] : [` ${word} ${text(value)}`]))
-        .join('')}, by an order to ${count(number(is.nodes), 'node')}`,
+        .join('')}, ordered from ${count(number(is.nodes), 'node')}`,
     'connection.find': ({ target, is }) =>
       `asked who used the exit ${name(target)}${around(is.at)} (${text(is.reason)})${is.rows === undefined ? '' : ` and saw ${count(number(is.rows), 'row')}`}`,
     'connection.answer': ({ target, is }) =>
       `saw ${count(number(is.rows), 'row')} about who used the exit ${name(target)}${around(is.at)}`,
 
     'session.create': ({ is }) =>
-      ({ invitation: 'signed in by an invitation', link: 'signed in by a one-time link' })[
+      ({ invitation: 'signed in with an invitation', link: 'signed in with a one-time link' })[
         String(is.by)
       ] ?? 'signed in',
     'password.set': ({ target }) => `set a first password for ${name(target)}`,
@@ -266,31 +266,31 @@ function sentencesIn(words: ValueWords): Sentences {
       typeof is.max_bytes_per_second === 'number'
         ? `let the node ${idIn(target)} report up to ${bytes(is.max_bytes_per_second)} a second`
         : `let the node ${idIn(target)} report as much as other nodes`,
-    'node.drain': ({ is }) => `drained the node ${text(is.name)}: it takes no new connections`,
-    'node.undrain': ({ is }) => `let the node ${text(is.name)} take connections again`,
+    'node.drain': ({ is }) => `drained the node ${text(is.name)}: it accepts no new connections`,
+    'node.undrain': ({ is }) => `undrained the node ${text(is.name)}: it accepts connections again`,
     'node.revoke': ({ was }) => `revoked the node ${text(was.name)}`,
     'held_usage.accept': ({ was }) =>
-      `counted ${bytes(number(was.bytes))} of held usage, which a node had reported`,
+      `accepted ${bytes(number(was.bytes))} of held usage that a node had reported`,
     'held_usage.discard': ({ was }) =>
-      `discarded ${bytes(number(was.bytes))} of held usage, which a node had reported`,
+      `discarded ${bytes(number(was.bytes))} of held usage that a node had reported`,
     'operator_token.create': ({ target, is }) =>
-      `created the operator token ${name(target)}${is.may_find_connections === 1 ? ', which may ask who used an exit' : ''}`,
+      `created the operator token ${name(target)}${is.may_find_connections === 1 ? ', which can find out who used an exit' : ''}`,
     'operator_token.remove': ({ target }) => `revoked the operator token ${name(target)}`,
-    'maintenance.on': () => 'took the service down for maintenance',
-    'maintenance.off': () => 'ended the maintenance',
+    'maintenance.on': () => 'started maintenance',
+    'maintenance.off': () => 'ended maintenance',
     'signing_key.prepare': ({ target }) =>
       `prepared the signing key ${name(target)} and announced it to the nodes`,
     'signing_key.activate': ({ target }) =>
-      `began to sign proxy access tokens with the key ${name(target)}`,
+      `started to sign proxy access tokens with the key ${name(target)}`,
     'signing_key.end': ({ target }) =>
       `removed the signing key ${name(target)}, whose last token had expired`,
     'signing_key.revoke': ({ target }) =>
       `revoked the signing key ${name(target)}, and all its tokens`,
     'hash_key.prepare': ({ target }) => `prepared the hashing key ${name(target)}`,
-    'hash_key.activate': ({ target }) => `began to hash tokens with the key ${name(target)}`,
+    'hash_key.activate': ({ target }) => `started to hash tokens with the key ${name(target)}`,
     'database.restore': () => 'restored the database from a backup',
     'database.failover': () =>
-      'began a new history: the database moved to another PostgreSQL server',
+      'started a new history: the database moved to another PostgreSQL server',
   };
 }
 

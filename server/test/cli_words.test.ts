@@ -171,7 +171,7 @@ test('who used an exit is not known while a node of it cannot say, and only othe
   expect(shown().parts).toMatchObject([{ empty: { of: 'uses of this exit at that time' } }]);
   expect(shown(silent).parts).toMatchObject([{ empty: undefined }]);
   expect(shown(silent).sentence).toMatch(
-    /^Not known\. These nodes can't say: fra1-a \(no log of that time\)\./,
+    /^Not known\. No data from: fra1-a \(no log of that time\)\./,
   );
   expect(usesShown({ ...answer, server: null, missing: [] }, '198.51.100.7').sentence).toMatch(
     /^No server of this network has the exit IP 198\.51\.100\.7 now\./,

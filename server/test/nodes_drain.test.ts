@@ -179,7 +179,7 @@ test('the command line drains a node and waits until nothing is open there, and 
 
     const impatient = await run('drain', String(id), '--yes', '--wait', '--timeout', '0');
     expect(impatient).toMatchObject({ code: 1, stdout: '' });
-    expect(impatient.stderr).toContain('fra1 has no other node that takes connections');
+    expect(impatient.stderr).toContain('fra1 has no other node that accepts connections');
     expect(impatient.stderr).toContain(
       'not empty after the wait: the node has not heard of it yet',
     );

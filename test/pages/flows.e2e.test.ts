@@ -36,14 +36,14 @@ describe('a flow of the console', () => {
       operation: 'POST /console/authlist',
       body: { ip: '203.0.113.9' },
     });
-    await t.visit.sees(/By now 203\.0\.113\.9 is listed for/);
+    await t.visit.sees(/203\.0\.113\.9 is now listed for/);
     expect(await t.visit.button('Add 203.0.113.9').count()).toBe(0);
     expect(t.takeFaults()).toEqual([]);
   });
 
   test('the connection test begins with the last refused connection of the own address', async () => {
     await t.open(paths.test);
-    await t.visit.sees('As your last refused connection');
+    await t.visit.sees('Filled in from your last refused connection');
     expect(await t.visit.field('Connection from').inputValue()).toBe('203.0.113.7');
     expect(await t.visit.field('Port').inputValue()).toBe('10004');
     // An address that is not listed had no token.
@@ -56,7 +56,9 @@ describe('a flow of the console', () => {
     await t.open(`${paths.test}?server=fra1&from=203.0.113.9`);
     await t.visit.sees('From a shell');
     expect(await t.visit.field('Connection from').inputValue()).toBe('203.0.113.9');
-    expect(await t.visit.page.getByText('As your last refused connection').count()).toBe(0);
+    expect(
+      await t.visit.page.getByText('Filled in from your last refused connection').count(),
+    ).toBe(0);
     expect(t.takeFaults()).toEqual([]);
   });
 
@@ -194,7 +196,7 @@ describe('a flow of the console', () => {
       await t.load(path);
       await t.visit.page.getByRole('button', { name: /^End the connections of bob/ }).click();
       const dialog = t.visit.page.getByRole('dialog', { name: 'End connections' });
-      await dialog.getByText('can do so again right away').waitFor();
+      await dialog.getByText('can connect again right away').waitFor();
       await dialog.getByLabel('Remove 203.0.113.7 from the authlist').check();
       await dialog.getByLabel('Invalidate all tokens and VPN passwords of bob').check();
       await dialog.getByLabel('Make bob inactive').waitFor();
@@ -253,7 +255,7 @@ describe('a flow of the console', () => {
     });
     const link = t.visit.page.getByRole('link', { name: 'Who used an exit' });
     await t.load(paths.operator.exit_uses);
-    await t.visit.sees('Your operator token may not ask this');
+    await t.visit.sees('Your operator token doesn’t have this permission');
     expect(await link.count()).toBe(0);
     mayAsk = true;
     await t.load(paths.operator.exit_uses);
@@ -266,7 +268,7 @@ describe('a flow of the console', () => {
     const table = t.visit.page.getByRole('table', { name: 'Uses of the exit' });
     await table.getByRole('link', { name: 'bob' }).waitFor();
     await t.visit.sees(/2 uses found\. 3 more uses not listed/);
-    await t.visit.sees('Can’t say: fra1-b, ams1-a (no log of that time).');
+    await t.visit.sees('No data from: fra1-b, ams1-a (no log of that time).');
     await t.visit.sees('No server of this network has this exit IP now.');
     const local = await t.visit.page.evaluate("new Date('2026-11-26T14:02').getTime() / 1000");
     const { body } = await t.fake.next(({ operation }) => operation.startsWith('POST '));
@@ -377,7 +379,7 @@ describe('a flow of the console', () => {
   deepTest('a change of many expiries warns of the entries that it shortens', async () => {
     await t.open(paths.authlist);
     await t.press(['Select all rows shown', 'Change expiry …']);
-    const warning = t.visit.page.getByText('would end earlier than now');
+    const warning = t.visit.page.getByText('would expire sooner than they do now');
     await t.visit.field('Expires').selectOption({ label: 'In 1 hour' });
     await warning.waitFor();
     await t.visit.field('Expires').selectOption({ label: 'At a date and time …' });

@@ -68,7 +68,7 @@ const pages: Record<string, Row> = {
   '/tokens': { heading: 'API tokens', ...ofAccount.tokens },
   '/activity': { heading: 'Activity', ...ofAccount.audit },
   '/sign-in': { heading: 'Your sign-in', sample: '203.0.113.7' },
-  '/operator': { heading: 'Overview', sample: 'fra1-a on fra1', empty: 'All is well' },
+  '/operator': { heading: 'Overview', sample: 'fra1-a on fra1', empty: 'Nothing needs attention' },
   '/operator/accounts': {
     heading: 'Accounts',
     sample: '5.37 GB',

@@ -180,7 +180,7 @@ describe('a table', () => {
     await t.visit.button('Drain …').click();
     await t.visit.button('Drain 3 nodes').click();
     await t.visit.toast('3 nodes drained').getByRole('button', { name: 'Undo' }).click();
-    await t.visit.toast('3 nodes: as before').waitFor();
+    await t.visit.toast('3 nodes: change undone').waitFor();
     expect(sent('PATCH /admin/nodes')).toEqual([
       { nodes: [1, 2, 3], drained: true },
       { nodes: [1, 2, 3], drained: false },
@@ -291,7 +291,7 @@ describe('a table', () => {
         await toast.waitFor();
         expect(views).toMatchObject([{ name: 'Mine', query: 'state=idle' }]);
         await toast.getByRole('button', { name: 'Undo' }).click();
-        await t.visit.toast('as before').waitFor();
+        await t.visit.toast('change undone').waitFor();
         expect(views).toMatchObject([{ name: 'Mine', query: 'state=used' }]);
       },
     );

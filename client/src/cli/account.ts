@@ -98,7 +98,7 @@ export const contract = command({
   },
 });
 
-/** The empty state of a contract without servers. */
+/** The text for a contract without servers. */
 export const noServers = {
   of: 'servers on the contract',
   next: 'your provider adds them',

@@ -50,7 +50,7 @@ function readLine([ip = '', user, end, ...more]: string[], line: number): Addres
   };
 }
 
-/** The value, or its fault with the name of the field in front. */
+/** The value; a fault begins with the name of the field. */
 function withField<T>(field: string, read: () => T): T {
   try {
     return read();

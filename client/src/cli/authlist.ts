@@ -33,7 +33,7 @@ import {
 } from './values.ts';
 
 const namesShown = 10;
-/** The interface lists one address in each request, so that several are sent next to each other. */
+/** The API adds one address per request, so several requests are sent in parallel. */
 const parallelRequests = 8;
 
 const columns: Column[] = [
@@ -122,7 +122,7 @@ The API adds one address per request; ${parallelRequests} requests are sent in p
   },
 });
 
-/** Lists the addresses on standard input: all, or none as far as the API allows. */
+/** Adds the addresses from standard input: all or, as far as the API allows, none. */
 async function addList(
   account: Account,
   given: { user: string | undefined; expiry: number | undefined; 'dry-run': boolean },
@@ -195,7 +195,7 @@ async function compare(
   return { fresh, listed: lines.length - newLines.length, unknown };
 }
 
-/** Takes these off the list again; returns how many stay listed. */
+/** Removes these from the list again; returns how many stay listed. */
 async function takeBack({ client }: Account, entries: readonly AuthlistEntry[]): Promise<number> {
   let stillListed = 0;
   for (let at = 0; at < entries.length; at += parallelRequests) {
@@ -333,7 +333,7 @@ const watch = command({
   },
 });
 
-/** As JSON a line for each entry, since there is no end at which to close a list. */
+/** As JSON one line per entry, since a list would never be closed. */
 function showListed(entry: AuthlistEntry, isJson: boolean): void {
   if (isJson) process.stdout.write(`${jsonText(entry, 0)}\n`);
   else print(table([entry], columns, undefined), false);

@@ -10,8 +10,8 @@ import type { Environment } from './stored_login.ts';
 const patienceSeconds = 1;
 
 /**
- * Asks the service of the login, within a second. There are no words when the service is offline or
- * slow, or the login fails; `onAway` is called then.
+ * Asks the service of the login, within a second. If it is offline or slow, or the login fails,
+ * there are no words and `onAway` is called.
  */
 export function askService(words: readonly string[], env: Environment, onAway: () => void): Ask {
   return async (kind) => {

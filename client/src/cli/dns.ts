@@ -1,4 +1,4 @@
-// exw dns …: custom DNS entries (hostname overrides), which hold on the override port.
+// exw dns …: custom DNS entries (hostname overrides), which apply on the override port.
 
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
 import {

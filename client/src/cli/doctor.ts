@@ -1,5 +1,5 @@
 // exw doctor: why a connection through the proxy does not work. It checks each step from this
-// machine to the exit, and stops where it can see no further.
+// machine to the exit, and stops at the first that blocks the others.
 
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
 import { type Part, print } from '../../../kit/src/cli/output.ts';
@@ -217,7 +217,7 @@ function exitOf({ server, exit }: { server: ContractServer; exit: ExitIp }): Fin
     : warning('exit', sentence, remedy);
 }
 
-/** Whether the port is open, and what the proxy says to a connection through it. */
+/** Whether the port is open, and how the proxy responds to a connection. */
 async function* throughOf(
   { server, exit }: { server: ContractServer; exit: ExitIp },
   wanted: Wanted,

@@ -56,8 +56,9 @@ export interface Credentials {
 }
 
 /**
- * The options with the base of the account's port scheme; unchanged where the service does not say
- * it. Errors: a failure if the scheme has no port for the wanted service.
+ * The options with the base of the account's port scheme; unchanged if the service does not report
+ * it.
+ * Errors: a failure if the scheme has no port for the requested service.
  */
 export async function withBasePort<T extends PortOptions>(
   { client }: Account,

@@ -9,9 +9,9 @@ import type { AuthlistEntry } from '../openapi.ts';
 import { pause } from '../retries.ts';
 import { canonicalAddress, isSameAddress, now } from './values.ts';
 
-/** An entry lasts for this many looks, so that a few may fail. */
+/** An entry lasts for this many checks, so that a few may fail. */
 const looks = 5;
-/** Few retries: a look that fails is followed by another one anyway. */
+/** Few retries: a failed check is followed by another one anyway. */
 const briefly = { retries: 1, timeoutSeconds: 10 };
 const probeSeconds = 60;
 
@@ -81,7 +81,7 @@ export interface Terms {
   user: string;
   /** How often the address is checked. */
   every_seconds: number;
-  /** When to stop; never when left out. */
+  /** When to stop; default: never. */
   end?: number | undefined;
   /** Called for each address that is listed. */
   onListed?: (entry: AuthlistEntry) => void;
@@ -90,7 +90,7 @@ export interface Terms {
 /**
  * Keeps the address of this machine listed, by an entry that expires soon and is renewed: even if
  * this program is killed, the address does not stay listed. An existing entry for the address is
- * left as it is.
+ * not changed.
  */
 export class OwnAddress {
   readonly #client: Exitward;
@@ -179,7 +179,7 @@ export class OwnAddress {
     return isLast && error instanceof BadRequestError && error.code === 'invalid_field';
   }
 
-  /** Seconds. An entry that existed before may end before the next look is due. */
+  /** Seconds. An entry that existed before may expire before the next check. */
   #untilNextLook(): number {
     const { every_seconds, end = Number.POSITIVE_INFINITY } = this.#terms;
     const othersEnd = this.#others?.expiry ?? Number.POSITIVE_INFINITY;
@@ -216,7 +216,7 @@ export class OwnAddress {
   }
 }
 
-/** Whether a failure may be over at the next look. */
+/** Whether the failure may be gone at the next check. */
 function passes(error: unknown): error is Error {
   if (error instanceof Failure || error instanceof ConnectionError) return true;
   if (!(error instanceof ExitwardError) || error.status === undefined) return false;

@@ -113,8 +113,8 @@ export class Person {
   }
 
   /**
-   * The first `limit` entries of a list; a page of it may have fewer than asked for, or none,
-   * before the end.
+   * The first `limit` entries of a list; a page may have fewer than requested, or none, before the
+   * end.
    */
   async list<T>(path: string, limit: number): Promise<T[]> {
     const entries: T[] = [];

@@ -1,4 +1,4 @@
-// exw refusals: which connections of the account were refused lately, or those from this address.
+// exw refusals: recently refused connections of the account, or from this address.
 import { fieldsIn, queryOf } from '../../../kit/src/cli/fields.ts';
 import type { Options } from '../../../kit/src/cli/options.ts';
 import { type Column, newest, type Shown } from '../../../kit/src/cli/output.ts';

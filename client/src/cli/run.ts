@@ -1,4 +1,4 @@
-// exw run: a command behind the proxy, with access for as long as it runs.
+// exw run: runs a command through the proxy, with access for as long as it runs.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { UsageFault } from '../../../kit/src/cli/failures.ts';
@@ -13,7 +13,7 @@ import { exitCodeOf, PassedSignals } from './signals.ts';
 import { address, now, time } from './values.ts';
 
 const lookSeconds = 60;
-/** How long the proxies may take to let the address in; then the command starts anyway. */
+/** How long the proxies may take to accept the address; then the command starts anyway. */
 const waitSeconds = 5;
 /** The exit codes that shells use. */
 const notFound = 127;
@@ -21,7 +21,7 @@ const notExecutable = 126;
 const usualTokenSeconds = 3600;
 /** This machine, which a proxy cannot reach. */
 const usualNoProxy = 'localhost,127.0.0.1,::1';
-/** The exit of a trial on this machine, as of the demo: it reaches nothing else. */
+/** The exit of a trial on this machine, such as the demo: it reaches only this machine. */
 const isLoopback = (ip: string) => ip === '::1' || ip.startsWith('127.');
 
 export const run = command({
@@ -119,7 +119,7 @@ async function newCredentials(
 }
 
 function proxyVariables(url: string, no_proxy: string): Record<string, string> {
-  // All are set: variables in the environment would send some hosts past the proxy, unnoticed.
+  // All are set: variables from the environment could silently bypass the proxy for some hosts.
   const variables = { http_proxy: url, https_proxy: url, all_proxy: url, no_proxy };
   const capitals = Object.entries(variables).map(([name, value]) => [name.toUpperCase(), value]);
   return { ...variables, ...Object.fromEntries(capitals) };

@@ -4,7 +4,7 @@ import { constants } from 'node:os';
 
 const ending: readonly NodeJS.Signals[] = ['SIGHUP', 'SIGINT', 'SIGTERM'];
 const passedOn: readonly NodeJS.Signals[] = [...ending, 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'];
-/** When a key is pressed, the terminal sends these to the command itself. */
+/** Signals from the keyboard: the terminal sends them to the command itself. */
 const ofKeys: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT'];
 
 /** Aborted by the first signal that ends a program. The second one ends it at once. */

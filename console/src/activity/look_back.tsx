@@ -44,7 +44,7 @@ interface LookBackProps {
   onClear: () => void;
   /** Saves the matches in a file. */
   exporter: ComponentChildren;
-  /** The words where no filter is set and nothing is there, and where nothing matches. */
+  /** The texts for an empty list without filters, and for no matches. */
   empty: { title: string; text: string; noMatch: string };
   children: ComponentChildren;
 }

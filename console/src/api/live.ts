@@ -132,8 +132,8 @@ queries.getQueryCache().subscribe((event) => {
 
 /**
  * Reads responses again that are older than the news. Changes that come together are read together,
- * and the next reading waits four times as long as the last one took: long lists and slow servers
- * are not asked without a pause.
+ * and the next reading waits four times as long as the last one took: so that long lists and slow
+ * servers get pauses.
  */
 function readAgainSoon(): void {
   if (waits) {

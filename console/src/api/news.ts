@@ -65,10 +65,10 @@ const shownIn: Partial<Record<keyof Operations, readonly Topic[]>> = {
   console_get_server: [...accountTopics, 'nodes'],
   console_get_usage: [...accountTopics, 'users'],
   console_list_audit: [...records, 'network'],
-  // No event reports them: they are one's own.
+  // No event reports them: they are the viewer's own.
   console_list_views: [],
   admin_list_views: [],
-  // They are read every few seconds while somebody looks.
+  // They are read every few seconds while the page is visible.
   console_list_connections: [],
   admin_open_connections: [],
   // It grows with time, one step after another: the pages that show it ask for the next one.

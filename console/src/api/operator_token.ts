@@ -1,4 +1,4 @@
-// The operator's token: in memory, or if the operator wants that, in this tab until it is closed.
+// The operator's token: in memory or, if the operator selects that, in this tab until it is closed.
 import { signal } from '@preact/signals';
 import { inTab } from '../stored.ts';
 

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import { now } from '../now.ts';
 
-/** When the last response came, in epoch seconds, if there are none now. */
+/** When the last response came, in epoch seconds; undefined while the server is online. */
 export const offlineSince = signal<number | undefined>(undefined);
 
 let reachedAt = now.value;

@@ -27,7 +27,7 @@ export type Row<K extends Paged> = ResponseOf<K>[number];
 type Next = Record<string, string>;
 
 export interface Pages<T> extends ReadSoFar {
-  /** Whether it reads further pages without being asked. */
+  /** Whether it goes on to read further pages. */
   isToGoOn: boolean;
   /** For `Loaded`: the rows of all pages that were read. */
   rows: { data: T[] | undefined; error: unknown; isLoading: boolean; refetch: () => unknown };
@@ -45,7 +45,7 @@ interface PagesGiven<K extends Paged> {
   query: Query<K>;
   /** Rows in a page. */
   limit?: number;
-  /** Reads so many rows without being asked, at least; Infinity: to the end. */
+  /** Reads at least this many rows by itself; Infinity: all. */
   upTo?: number;
   /** The base of a scope, for an operation of accounts. */
   base?: string;

@@ -30,7 +30,7 @@ export function explain(error: unknown): Fault {
   if (field === undefined) return plain(sentenceOf(message));
   // "expiry: 12 is not in the future; expected …": the field, then what is wrong.
   const fault = message.slice(`${field}: `.length);
-  // Next to its field, "is not right" needs no name, but a subject.
+  // Next to its field a fault needs no name, but a subject: "is taken" becomes "this is taken".
   return { sentence: sentenceOf(fault.replace(/^(?=(?:is|was|has) )/, 'this ')), field };
 }
 

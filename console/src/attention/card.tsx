@@ -19,7 +19,7 @@ interface AttentionCardProps {
   items: readonly Item[];
   isReading: boolean;
   faults: readonly unknown[];
-  /** Replaces “All is well” while there is nothing yet that could be well. */
+  /** Replaces “Nothing needs attention” in an empty network or account. */
   nothingYet?: string | undefined;
 }
 
@@ -58,13 +58,13 @@ export function AttentionCard({ items, isReading, faults, nothingYet }: Attentio
       <p class="attention-state" role="status">
         {isReading ? (
           <>
-            <span class="spinner" aria-hidden="true" /> Looking around …
+            <span class="spinner" aria-hidden="true" /> Checking …
           </>
         ) : items.length > 0 || faults.length > 0 ? null : nothingYet ? (
           nothingYet
         ) : (
           <>
-            <Icon name="check" /> All is well: nothing needs you.
+            <Icon name="check" /> Nothing needs attention.
           </>
         )}
       </p>

@@ -8,13 +8,13 @@ import { type Item, named } from './items.ts';
 
 export type Notices = ResponseOf<'admin_network_notices'>;
 
-/** Notices are read again so often. */
+/** How often notices are read again. */
 export const noticesEveryMs = 60_000;
 
 const inAnHour = ({ refusals, usual_refusals: usual }: Notices['rising'][number]) =>
   `${refusals.toLocaleString('en')} within an hour, usually ${usual === 0 ? 'hardly any' : usual.toLocaleString('en')}`;
 
-/** "85%"; all of it is never said while a byte of it is there. */
+/** "85%"; never 100% while a byte is left. */
 const shareOf = ({ usage, limit_bytes }: Notices['limits'][number]) =>
   percent(Math.floor((100 * usage) / limit_bytes) / 100);
 
@@ -47,7 +47,7 @@ function ofLimits(limits: Notices['limits'], usedUp: boolean, isOwn: boolean, no
   ];
 }
 
-/** `page`: that of refused connections. `isOwn`: they are of one's own account. */
+/** `page`: that of refused connections. `isOwn`: whether they are of the viewer's account. */
 export function ofNotices(
   { limits, rising, tries }: Notices,
   page: string,

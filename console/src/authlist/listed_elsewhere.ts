@@ -1,4 +1,4 @@
-// Explains an address that is listed already: by which account, and the way on.
+// Explains that an address is already listed: by which account, and the next step.
 import { ApiError } from '../api/api.ts';
 import { readPage } from '../api/paging.ts';
 import type { Scope } from '../api/scope.ts';
@@ -29,7 +29,7 @@ export function explainListed(error: unknown, isSeen: boolean, reader: Reader): 
 }
 
 function wayOn(sentence: string, { isOperator, flags }: Reader): string {
-  if (isOperator) return 'Another account lists this address. See: Look up, Addresses.';
+  if (isOperator) return 'Another account lists this address. Look it up under Addresses.';
   if (!flags.admin) return `${sentence} Ask an admin, or use a token.`;
   return 'Another account lists this address. If it is yours, verify it: open this page from there and press “Use my address”, or run “exw authlist add --user NAME” there. It then moves to you, unless the other account has verified it, too.';
 }

@@ -91,8 +91,8 @@ export function AuthlistPage() {
         />
       </FilteredList>
       <Removals list="authlist" entries={flags.admin ? pages.total : 0} open={open}>
-        Every address that account {account} has listed, of all its users, needs a username and a
-        proxy access token from then on; open connections from them end.
+        Every address listed by {account}, for any of its users, will need a username and a proxy
+        access token. Open connections from these addresses will end.
       </Removals>
       {dialog}
     </Page>

@@ -59,7 +59,7 @@ export function PasteAddresses({ onClose }: { onClose: () => void }) {
     const ids = outcome.lines.flatMap(({ id }) => id ?? []);
     const back = async () => {
       await changeIn(scope, 'remove_authlist_entries', { body: { ids } });
-      return `${addressesIn(outcome.added)} off the list again.`;
+      return `${addressesIn(outcome.added)} removed again.`;
     };
     const about = ids.map((id) => `authlist/${id}`);
     notify(
@@ -95,7 +95,7 @@ export function PasteAddresses({ onClose }: { onClose: () => void }) {
           />
           <UserField user={undefined} />
           <ExpiryField />
-          <NoteField hint="For every line without its own note." />
+          <NoteField hint="For lines without their own note." />
           <Summary checked={checked} onJump={jumpTo} />
         </Form>
       </div>

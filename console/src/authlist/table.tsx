@@ -111,7 +111,7 @@ const idColumn: Column<AuthlistEntry> = {
   cell: ({ id }) => id,
 };
 
-/** The operator confirms whose address it is. */
+/** The operator verifies the address for the account. */
 async function prove(account: string, entry: AuthlistEntry): Promise<void> {
   const { id, ip } = entry;
   const say = (proven: boolean) =>
@@ -142,7 +142,7 @@ function RemoveEntry({ entry, onClose }: { entry: AuthlistEntry; onClose: () => 
   return (
     <FormDialog title={`Remove ${ip}?`} verb="Remove entry" onSubmit={remove} onClose={onClose}>
       <p>
-        Connections from {ip} need a username and a proxy access token from now on. Open ones end.
+        Connections from {ip} will need a username and a proxy access token. Open ones will end.
       </p>
     </FormDialog>
   );

@@ -13,12 +13,12 @@ import { bucketInWords, inWords, knownAt, numbersOf } from './numbers.ts';
 
 interface ChartProps extends Charted {
   title: string;
-  /** The words in the place of marks, when there are none. */
+  /** The text that is shown when there are no marks. */
   empty: string;
   heightPixels?: number;
 }
 
-/** The time that is pointed at, and the chart with the pointer, which shows the values. */
+/** The time under the pointer, and the chart that the pointer is in, which shows the values. */
 const pointed = signal<{ time: number; chart: string; top: number } | undefined>(undefined);
 
 const margin = { top: 12, right: 10, bottom: 24 };
@@ -215,7 +215,7 @@ interface TooltipProps {
   top: number;
 }
 
-/** Sighted people read it; the slider has the same in words. */
+/** For sighted people; the slider announces the same values. */
 function Tooltip({ charted, at, x, pixels, top }: TooltipProps) {
   const { starts, seconds, series, unit } = charted;
   const isLeft = x > pixels / 2;

@@ -18,11 +18,11 @@ import {
 
 interface Offered {
   names: readonly SpanName[];
-  /** The choice of an address that has none. */
+  /** The range if the address names none. */
   standard: SpanName | 'period';
   /** See `spanOf`. */
   grain: number;
-  /** Of an account: when its counting began, and its billing periods, once known. */
+  /** For an account: when counting began and its billing periods, once read. */
   periods?: { start?: number; period?: Period; earlier?: readonly Period[] };
 }
 
@@ -31,7 +31,7 @@ export interface SelectedSpan {
   /** Undefined: the choice is wrong, or its billing period is not known yet. */
   span: Span | undefined;
   wrong: string | undefined;
-  /** The period before, if it is to be compared with, and there is one. */
+  /** The previous period, if a comparison is selected and there is one. */
   before: Span | undefined;
   /** For `SpanFields`. */
   offered: Offered;
@@ -55,7 +55,7 @@ export function useSpan(offered: Offered): SelectedSpan {
   return { choice, span, wrong, before, offered, change, isCompared };
 }
 
-/** The fields in a row, after others, and below them why the choice is wrong. */
+/** The fields in a row, after `children`, and below them the reason why the range is invalid. */
 export function SpanFilters({
   selected,
   children,

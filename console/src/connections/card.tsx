@@ -43,7 +43,7 @@ export function ConnectedCard({ target }: ConnectedCardProps) {
               <>
                 <p class="note">{totalText(total)}</p>
                 <GroupsTable rows={connections} {...{ scope, without, open }} />
-                {rest.groups > 0 && <p class="note">The largest are shown.</p>}
+                {rest.groups > 0 && <p class="note">Only the largest groups are shown.</p>}
               </>
             )}
             {missing.length > 0 && <p class="note">{missingText(missing)}</p>}

@@ -1,4 +1,4 @@
-// Ends open connections, and takes away what lets their user connect again, if one wants that.
+// Ends open connections and, on request, keeps their user from connecting again.
 import { ApiError, type Given } from '../api/api.ts';
 import { change, changeIn } from '../api/reading.ts';
 import { operatorScope, type Scope } from '../api/scope.ts';
@@ -51,14 +51,14 @@ function EndDialog({ target, scope, onClose }: EndProps & { onClose: () => void 
         // First, so that nodes know it before they end anything.
         for (const { name, run } of remedies) if (fields.has(name)) await run();
         const outcome = await end(target, scope);
-        // Those of nodes that were not reached may be open still.
+        // On nodes that were not reached, connections may still be open.
         if (outcome.ended > 0 || outcome.missing.length === 0) noteEnded(target);
         return endedText(outcome);
       }}
     >
       <p>
-        <strong>This ends {namedText(target)} at once.</strong> Those who may still connect can do
-        so again right away; many apps do by themselves.
+        <strong>This ends {namedText(target)} at once.</strong> Users who still have access can
+        connect again right away; many apps do so automatically.
       </p>
       {remedies.length > 0 && (
         <fieldset>
@@ -89,7 +89,7 @@ function end(
   return change('admin_end_connections', { body });
 }
 
-/** Undefined: connections of several. Without the flag admin they are one's own. */
+/** Undefined: of several users. Without the admin flag they are the viewer's own. */
 const userOf = ({ user }: EndTarget, scope: Scope | undefined) =>
   scope && !scope.flags.admin ? scope.user : user;
 

@@ -1,5 +1,5 @@
 // Connected now: the open connections, or their sums by user, server or address; of an account, or
-// of the whole network. They move while one looks.
+// of the whole network. They are updated while shown.
 import type { FunctionComponent } from 'preact';
 import { useContext, useState } from 'preact/hooks';
 import { useAddressState, useAddressStates, usePath } from '../address.ts';
@@ -75,8 +75,8 @@ export function Connections({ Fields }: ConnectionsProps) {
     <Page
       note={
         own
-          ? 'Your open connections, as the nodes have them at this moment.'
-          : 'Open connections, as the nodes have them at this moment. They are shown, not stored.'
+          ? 'Your open connections right now, as reported by the nodes.'
+          : 'Open connections right now, as reported by the nodes. They are not stored.'
       }
       actions={
         <Button icon={isPaused ? 'resume' : 'pause'} onClick={() => setPaused(!isPaused)}>
@@ -125,7 +125,7 @@ export function Connections({ Fields }: ConnectionsProps) {
         )}
         <Loaded reading={reading} name="who is connected">
           {(shown) => (
-            // The sums and the buttons are too long for the line of the filters.
+            // The totals and buttons are too long for the line of the filters.
             <div class="stack">
               <Shown
                 answer={shown}
@@ -141,7 +141,7 @@ export function Connections({ Fields }: ConnectionsProps) {
   );
 }
 
-/** The ways to sum groups here: an account is one, and its user without the flag admin another. */
+/** The fields to sum by: not by account within one, and not by user without the admin flag. */
 const waysFor = (scope: Scope | undefined): By[] => [
   ...(scope ? [] : (['account'] as const)),
   ...(scope && !scope.flags.admin ? [] : (['user'] as const)),
@@ -153,7 +153,7 @@ export interface ConnectionFieldsProps {
   change: (changes: Partial<Filters>) => void;
 }
 
-/** The filters in an account: without the flag admin one sees oneself alone. */
+/** The filters in an account: users without the admin flag see only their own connections. */
 function AccountFields({ filters, change }: ConnectionFieldsProps) {
   const { flags } = useScope();
   return (

@@ -1,5 +1,5 @@
-// The open connections of an account, or of the whole network. They are read
-// again every few seconds while somebody looks: the nodes are asked for no longer than that.
+// The open connections of an account, or of the whole network. They are read every few seconds
+// while the page is visible; otherwise nodes aren't asked.
 import { useContext, useMemo } from 'preact/hooks';
 import type { Given } from '../api/api.ts';
 import { callWithAuthHandling, useRead, useReadIn } from '../api/reading.ts';
@@ -18,7 +18,7 @@ export const stateOf = (filters: Record<string, string | number | undefined>) =>
 /** As often as nodes repeat their answers. */
 const everyMs = 3_000;
 
-/** `isPaused`: shows the last answer, and asks for no other. */
+/** `isPaused`: keeps the last answer. */
 export function useConnections(query: ConnectionQuery, isPaused = false) {
   const scope = useContext(ScopeContext);
   const repeat = { everyMs: isPaused ? (false as const) : everyMs };

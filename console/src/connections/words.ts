@@ -13,7 +13,7 @@ const reasons = {
   offline: 'offline',
   outdated: 'its agent is older than the server',
   no_answer: 'no answer',
-  unfinished: 'it has not said how many',
+  unfinished: 'it didn’t report how many',
   not_logged: 'no log of that time',
 };
 
@@ -58,7 +58,7 @@ export function namedText(target: EndTarget): string {
 /** "12 connections ended. Not reached: fra1-b (offline)." Says until when they may be. */
 export function endedText({ ended, missing, until }: EndedConnections): string {
   const late = missing.some(({ reason }) => reason !== 'unfinished')
-    ? `Until ${clockTime(until)} they may still be ended there.`
+    ? `They may still be ended there until ${clockTime(until)}.`
     : '';
   return [`${count(ended, 'connection')} ended.`, missingText(missing, 'Not reached'), late]
     .filter(Boolean)

@@ -1,4 +1,4 @@
-// Says what a change of terms ends at once: nodes apply it within seconds, to open connections too.
+// Warns if a change of terms ends connections: nodes apply it within seconds, to open ones too.
 import { bytes } from '../format.ts';
 
 export interface Terms {

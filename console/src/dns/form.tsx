@@ -176,7 +176,7 @@ async function changeEntry(
   }
   const back = async () => {
     await changeIn(scope, 'change_override', { path: { id }, body: earlier });
-    return `${hostname} on ${server} is as it was.`;
+    return `${hostname} on ${server} is restored.`;
   };
   notify(`${name} is changed.`, undoBy(back, { about, until: expiry }));
 }

@@ -64,8 +64,8 @@ export function DnsPage() {
         name="the custom DNS entries"
         empty={
           <Empty title="No hostnames overridden" action={add}>
-            Check a site before you move it: its hostname leads you to the new server, while
-            everyone else still gets the old one.
+            Use an entry to check a site before you move it: you see the new server, and everyone
+            else still sees the old one.
           </Empty>
         }
         lead={<News entries={rows} />}
@@ -89,8 +89,8 @@ export function DnsPage() {
         />
       </FilteredList>
       <Removals list="overrides" entries={pages.total} open={open}>
-        On every server, the hostnames that account {account} overrides resolve as they do for
-        everyone else. Expired entries are removed, too.
+        On every server, the hostnames overridden by {account} will resolve as they do for everyone
+        else. Expired entries are removed, too.
       </Removals>
       {dialog}
     </Page>

@@ -123,7 +123,7 @@ function RemoveEntry({ entry, onClose }: { entry: DnsEntry; onClose: () => void 
     await changeIn(scope, 'remove_override', { path: { id } });
     const back = async () => {
       await changeIn(scope, 'create_override', { body: { server, hostname, ip, expiry, note } });
-      return `${hostname} on ${server} is back.`;
+      return `${hostname} on ${server} is restored.`;
     };
     // An expired entry can be revived while it exists, but not created again.
     const about = keysOf(entry);

@@ -52,7 +52,7 @@ function Shortened({ expiries: all, by }: { expiries: readonly number[]; by: num
   if (shortened === 0) return null;
   return (
     <p class="banner notice" role="status">
-      {shortened} of {count(all.length, 'entry', 'entries')} would end earlier than now.
+      {shortened} of {count(all.length, 'entry', 'entries')} would expire sooner than they do now.
     </p>
   );
 }

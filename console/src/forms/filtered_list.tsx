@@ -1,5 +1,5 @@
-// A list in pages that is searched, filtered and sorted: the reading of it, and the card around
-// its table.
+// A list in pages that can be searched, filtered and sorted: its data, and the card around its
+// table.
 import type { ComponentChildren } from 'preact';
 import type { Paged, Query } from '../api/paging.ts';
 import { Card, FilterBar, Loaded, optionsIn, SearchField, SelectField } from '../ui/ui.ts';
@@ -13,7 +13,7 @@ type StateOf<K extends Paged> = Query<K> extends { state?: infer S } ? S & strin
 interface ListGiven<K extends Paged> {
   key: Parameters<typeof useList<K>>[1];
   sorts: readonly SortOf<K>[];
-  /** The order that it has at first. */
+  /** The initial order. */
   sort: SortOf<K> | `-${SortOf<K>}`;
   /** The texts of the states that it can be filtered by. */
   states: Partial<Record<StateOf<K>, string>>;
@@ -48,9 +48,9 @@ interface FilteredListProps {
     'pages' | 'filters' | 'states' | 'isFiltered' | 'ownValues'
   >;
   title?: string;
-  /** Its name, for "Reading the authlist …". */
+  /** Its name, for "Loading the authlist …". */
   name: string;
-  /** Stands in its place when there is no row at all. */
+  /** Shown instead of a list without rows. */
   empty?: ComponentChildren;
   /** Above the search. */
   lead?: ComponentChildren;

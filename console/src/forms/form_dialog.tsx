@@ -7,7 +7,7 @@ import { Dialog, type Fault, Form, notify } from '../ui/ui.ts';
 type Render = (close: () => void) => ComponentChildren;
 export type OpenDialog = (next: Render) => void;
 
-/** Dialogs by their names in the address; `of` is the record, as in `dialog=change:alice`. */
+/** Dialogs by their names in the address; `id` is the record, as in `dialog=change:alice`. */
 type Linked = Record<string, (close: () => void, id: string) => ComponentChildren>;
 export type OpenLinked = (name: string, id?: string) => void;
 
@@ -40,7 +40,7 @@ interface OfRecordProps<T> {
   /** Undefined until it is read; an open dialog stays meanwhile. */
   list: readonly T[] | undefined;
   is: (record: T) => boolean;
-  /** The record's name, for "alice is not there any more." */
+  /** The record's name, for "alice no longer exists." */
   name: string;
   /** Shown while there is no record yet. */
   unread?: ComponentChildren;

@@ -34,8 +34,8 @@ interface ListOptions {
 }
 
 /**
- * A list in pages, and `table`: what its table takes of it. "Select all" reads all matches, and
- * follows them like the rows that are shown. `key`: the field that identifies a row.
+ * A list in pages, and `table`: the props of its table. "Select all" reads all matches, and follows
+ * them like the rows that are shown. `key`: the field that identifies a row.
  */
 export function useList<K extends Paged>(
   operation: K,

@@ -71,8 +71,8 @@ function RemoveMany({ list, selected, selection, onClose }: ManyProps) {
     >
       <p>
         {list === 'authlist'
-          ? 'Connections from these addresses need a username and a proxy access token from now on. Open ones end.'
-          : 'On the override ports of their servers, these hostnames resolve as they do for everyone else.'}
+          ? 'Connections from these addresses will need a username and a proxy access token. Open ones will end.'
+          : 'On the override ports of their servers, these hostnames will resolve as they do for everyone else.'}
       </p>
       <p class="note">You can restore them on this page for seven days.</p>
     </FormDialog>
@@ -96,7 +96,7 @@ function ExtendMany({ list, selected, selection, onClose }: ManyProps) {
     const earliest = Math.min(...selected.map((entry) => entry.expiry));
     const back = async () => {
       await setExpiries(selected, (entry) => entry.expiry);
-      return `${countText}: the expiry is as it was.`;
+      return `${countText}: expiry restored.`;
     };
     // An expired entry can be revived, but not restored.
     const isLate = earliest <= now.value;

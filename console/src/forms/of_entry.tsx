@@ -14,7 +14,7 @@ interface OfEntryProps<Name extends keyof RowOf> {
   rows: ReadonlyArray<Row<Name>>;
   /** The id from the address. */
   id: string;
-  /** The key, if it is not the id: in a row, in the path, and in "alice is not there any more." */
+  /** The key, if it is not the id: in a row, in the path, and in "alice no longer exists." */
   named?: { keyOf: (row: Row<Name>) => string; path: object; name: string };
   onClose: () => void;
   children: (entry: Row<Name>) => ComponentChildren;

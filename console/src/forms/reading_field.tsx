@@ -5,7 +5,7 @@ import { SelectField } from '../ui/ui.ts';
 interface ReadingFieldProps {
   label: string;
   name: string;
-  /** The name of the options, for "Reading the servers …". */
+  /** The name of the options, for "Loading the servers …". */
   listName: string;
   /** The error of reading them. */
   error: unknown;

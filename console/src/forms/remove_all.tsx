@@ -89,7 +89,7 @@ function RemoveAll({ list, entries, children, onClose }: RemoveAllProps) {
   );
 }
 
-/** The undo of removals; `about`: keys of the removed entries, the whole list when left out. */
+/** The undo of removals; `about`: keys of the removed entries, by default the whole list. */
 export const undoRemovals = (
   scope: Scope,
   list: List,

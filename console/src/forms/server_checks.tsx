@@ -10,7 +10,7 @@ export interface FoundServers {
 }
 
 interface ServerChecksProps {
-  /** Of each selected one in the form, if it is read from there. */
+  /** The name of the form field with the selected servers, if the form sends them. */
   name?: string;
   selected: readonly string[];
   onSelect: (servers: string[]) => void;
@@ -20,7 +20,7 @@ interface ServerChecksProps {
   hint: string;
 }
 
-/** So many need no search. */
+/** Up to this many need no search. */
 const shortList = 6;
 
 export function ServerChecks(props: ServerChecksProps) {
@@ -37,7 +37,7 @@ export function ServerChecks(props: ServerChecksProps) {
   return (
     <fieldset>
       <legend>{selected.length === 0 ? 'Servers' : `Servers (${selected.length} selected)`}</legend>
-      {/* Those that are selected count even while the list can't be read. */}
+      {/** Selected servers count even if the list can't be read. */}
       {field &&
         selected.map((name) => <input key={name} type="hidden" name={field} value={name} />)}
       {total > shortList && (

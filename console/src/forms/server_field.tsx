@@ -1,4 +1,4 @@
-// The choice of a server, in forms and filters.
+// A field that selects a server, in forms and filters.
 import { type Choices, SuggestField } from './suggest_field.tsx';
 
 interface ServerFieldProps {

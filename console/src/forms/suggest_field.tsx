@@ -26,7 +26,7 @@ export const mostChoices = 20;
 interface SuggestProps {
   label: string;
   name: string;
-  /** The name of the list, for "Reading the servers …". */
+  /** The name of the list, for "Loading the servers …". */
   listName: string;
   value: string;
   /** The text of `value`, where people type texts: values such as ids mean nothing to them. */

@@ -23,8 +23,9 @@ function stateOf(search: URLSearchParams): string {
 }
 
 /**
- * A bar with the saved views; it isn't there while the list is as at first and none is saved. Above
- * a filtered list it doesn't wait for the saved ones: what came later would move the list.
+ * The bar of saved views, hidden while the list has its initial state and no view is saved. Above a
+ * filtered list it doesn't wait for the saved views, because a bar that came later would move the
+ * list.
  */
 export function Views() {
   const [path] = usePath();
@@ -56,7 +57,7 @@ export function Views() {
     if (!before) return notify(`View “${name}” saved.`);
     const undo = async () => {
       await save(name, before.query, true);
-      return `View “${name}”: as before.`;
+      return `View “${name}”: change undone.`;
     };
     notify(`View “${name}” replaced.`, undoBy(undo));
   };

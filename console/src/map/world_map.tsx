@@ -70,7 +70,7 @@ export function WorldMap({ label, points, legend, onSelect }: WorldMapProps) {
           <path d={land} />
         </svg>
         {/* biome-ignore lint/a11y/useSemanticElements: these are no fields of a form */}
-        <div role="group" aria-label={`${label}. Arrow keys lead from one to the next.`}>
+        <div role="group" aria-label={`${label}. Use the arrow keys to move between marks.`}>
           {marks.map((mark) => (
             <MarkButton
               key={idOf(mark)}

@@ -59,7 +59,7 @@ async function changeMany(
   const undo = async () => {
     const accounts = changed.map((account) => ({ account: account.name, ...before(account) }));
     await send(accounts);
-    return `${countOf(changed)}: as before.`;
+    return `${countOf(changed)}: change undone.`;
   };
   notify(done(countOf(changed)), undoBy(undo, { about }));
 }

@@ -60,7 +60,7 @@ function Found({ ip }: { ip: string }) {
                 action={isAddress(ip) && <TestFrom ip={ip} />}
               >
                 {isAddress(ip) &&
-                  'Servers refuse connections from it that have no proxy access token. To add it, open the account’s IP authlist.'}
+                  'Servers refuse connections from it without a proxy access token. To add it, open the account’s IP authlist.'}
               </Empty>
             ) : (
               <Table

@@ -45,7 +45,7 @@ const serversBy = (state: { nodes: string } | { exits: string }) => ({
 function ofNodes({ nodes, now }: Network): Item[] {
   const items: Item[] = [];
   const served = serversWithNode(nodes);
-  // Of a server without a node that is online, the server’s own line says so.
+  // For a server without an online node, the item about the server says so.
   const lost = nodes.filter((node) => nodeGroups.lost.has(node) && served.has(node.server));
   if (lost.length > 0) {
     const names = named(
@@ -85,7 +85,7 @@ function ofNodes({ nodes, now }: Network): Item[] {
     items.push({
       key: 'drained',
       tone: 'warn',
-      sentence: `${count(drained.length, 'node is drained and takes', 'nodes are drained and take')} no new connections: ${names}.`,
+      sentence: `${count(drained.length, 'node is drained and accepts', 'nodes are drained and accept')} no new connections: ${names}.`,
       link: nodesBy('drained'),
     });
   }

@@ -12,7 +12,7 @@ import type { Account } from './states.ts';
 
 export function ContractPart({ account }: { account: Account }) {
   const { name, period, suspended } = account;
-  // A link to the dialog that is not the one of today's state opens nothing.
+  // A link opens the dialog only if it fits the current state.
   const suspension = suspended ? 'resume' : 'suspend';
   const { dialog, openLinked } = useDialog({
     change: (close) => <ChangeContractDialog account={account} onClose={close} />,

@@ -11,7 +11,7 @@ export function ControlPlanePage() {
   const status = useRead('admin_get_status', {});
   return (
     <Page note="The server that holds the records of the network and serves this console.">
-      <Loaded reading={status} name="its state">
+      <Loaded reading={status} name="the status">
         {(facts) => (
           <>
             <Facts status={facts} />
@@ -112,13 +112,12 @@ function MaintenanceDialog({ on, onClose }: { on: boolean; onClose: () => void }
     >
       {on ? (
         <p>
-          Every request of every account to <code>/v0</code> gets 503 and Retry-After until you end
-          it, on all processes of the control plane. Everything else continues: the proxies on all
-          nodes, this console, and the work of operators.
+          All <code>/v0</code> requests return 503 with Retry-After until you end maintenance. The
+          proxies, this console and operators aren’t affected.
         </p>
       ) : (
         <p>
-          Accounts can use <code>/v0</code> again at once.
+          Accounts can use <code>/v0</code> again immediately.
         </p>
       )}
     </FormDialog>

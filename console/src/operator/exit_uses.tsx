@@ -40,22 +40,22 @@ const margins = [
 export function ExitUsesPage() {
   const status = useRead('admin_get_status', {});
   return (
-    <Page note="Ask the nodes that keep a connection log (EXITWARD_AGENT_CONNECTION_LOG). Each question is in the audit log with its reason; answers are stored nowhere.">
+    <Page note="Search the nodes that keep a connection log (EXITWARD_AGENT_CONNECTION_LOG). Each search is recorded in the audit log with its reason. Results aren’t stored.">
       <Card>
-        <Loaded reading={status} name="what you may do">
+        <Loaded reading={status} name="your permissions">
           {({ may_find_connections, now }) =>
             may_find_connections ? (
               <Question now={now} />
             ) : (
               <Empty
-                title="Your operator token may not ask this"
+                title="Your operator token doesn’t have this permission"
                 action={
                   <Link class="button" href={paths.operator.tokens}>
                     Operator tokens
                   </Link>
                 }
               >
-                Create one with the right to ask who used an exit.
+                Create one with permission to find out who used an exit.
               </Empty>
             )
           }
@@ -173,12 +173,12 @@ function Shown({ answer: { server, uses, more, missing } }: { answer: Answer }) 
         )}
       </div>
       {server === null && <p class="note">No server of this network has this exit IP now.</p>}
-      {missing.length > 0 && <p class="note">{missingText(missing, 'Can’t say')}</p>}
+      {missing.length > 0 && <p class="note">{missingText(missing, 'No data from')}</p>}
       {uses.length === 0 ? (
         <Empty title={missing.length > 0 ? 'Not known' : 'No use found'}>
           {missing.length > 0
-            ? 'The nodes named above can’t say. No other has a use of this exit around that time.'
-            : 'No node has one of this exit around that time.'}
+            ? 'The nodes named above have no data. No other node has a use of this exit around that time.'
+            : 'No node has a use of this exit around that time.'}
         </Empty>
       ) : (
         <Table

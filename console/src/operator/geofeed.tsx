@@ -105,7 +105,7 @@ function Seen({ hasProviders }: { hasProviders: boolean }) {
             <Empty title="No exit IP matches.">
               {hasProviders
                 ? status === ''
-                  ? 'Look the exit IPs up now to see them here.'
+                  ? 'Look up the exit IPs now to see them here.'
                   : 'Select another state to see the other exit IPs.'
                 : 'Set EXITWARD_GEOIP to the databases of geo-IP providers: exit IPs are looked up there.'}
             </Empty>

@@ -1,4 +1,5 @@
-// Held usage: reports beyond what a node's machine can carry, for the operator to judge.
+// Held usage: reports beyond what a node's machine can carry, for the operator to accept or
+// discard.
 import { Link } from 'wouter-preact';
 import type { ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
@@ -26,7 +27,7 @@ export function HeldUsage({ server }: { server?: string }) {
         (held || all.error) && (
           <Card
             title="Held usage"
-            note="A node reported more than its machine can have carried since its last report. It isn’t billed until you accept it."
+            note="A node reported more than its machine could have carried since its last report. It isn’t billed until you accept it."
           >
             <Loaded reading={{ ...all, data: held }} name="held usage">
               {(rows) => (

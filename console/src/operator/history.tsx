@@ -27,13 +27,13 @@ const namesOfAll: SpanName[] = ['day', 'week', 'month', 'quarter', 'year', 'own'
 
 /** The shortest step: the card reads again when one begins. */
 const stepSeconds = 300;
-/** "Now" is the mean of so long. */
+/** "Now" is the mean of this time. */
 const lateSeconds = 600;
 /** From this width on there are two charts in a row, under one that has the row. */
 const twoInRowPixels = 800;
 
 interface HistoryCardProps {
-  /** Of this server or node alone. */
+  /** Only for this server or node. */
   server?: string;
   node?: number;
   /** Whether any node reports now. */

@@ -46,7 +46,7 @@ function DrainMany({
     const changedText = count(ids.length, 'node');
     const back = async () => {
       await setDrained(ids, !drained);
-      return `${changedText}: as before.`;
+      return `${changedText}: change undone.`;
     };
     const about = ids.map((id) => `nodes/${id}`);
     notify(`${changedText} ${drained ? 'drained' : 'no longer drained'}.`, undoBy(back, { about }));
@@ -62,8 +62,8 @@ function DrainMany({
     >
       <p>
         {drained
-          ? `They refuse new connections, and open ones continue. A server of which no other node takes connections stops working: ${named(servers)}.`
-          : 'They take new connections again.'}
+          ? `They refuse new connections; open ones continue. Servers without another node that accepts connections stop working: ${named(servers)}.`
+          : 'They accept new connections again.'}
       </p>
     </FormDialog>
   );

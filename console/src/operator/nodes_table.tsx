@@ -189,13 +189,13 @@ function DrainNode({ node, onClose }: NodeDialogProps) {
       onClose={onClose}
       onSubmit={async () => {
         await change('admin_change_node', { path: { id }, body: { drained: true } });
-        return `${name} takes no new connections.`;
+        return `${name} accepts no new connections.`;
       }}
     >
       <p>
         <strong>
-          Use this before work on its machine. New connections are refused. Open ones continue, and
-          the table shows how many.
+          Use this before maintenance on its machine. New connections are refused. Open ones
+          continue, and the table shows how many.
         </strong>
       </p>
       <Others node={node}>
@@ -204,8 +204,8 @@ function DrainNode({ node, onClose }: NodeDialogProps) {
           return (
             <p>
               {open === 0
-                ? `${server} has no other node that takes connections: clients are asked to use another server, and the status of its exit IPs is crit.`
-                : `${server} has ${further(open)} that ${open === 1 ? 'takes' : 'take'} connections.`}
+                ? `${server} has no other node that accepts connections: clients are asked to use another server, and its exit IPs are shown as down.`
+                : `${server} has ${further(open)} that ${open === 1 ? 'accepts' : 'accept'} connections.`}
             </p>
           );
         }}
@@ -223,10 +223,10 @@ function UndrainNode({ node: { id, name, server }, onClose }: NodeDialogProps) {
       onClose={onClose}
       onSubmit={async () => {
         await change('admin_change_node', { path: { id }, body: { drained: false } });
-        return `${name} takes connections.`;
+        return `${name} accepts connections.`;
       }}
     >
-      <p>It takes new connections again.</p>
+      <p>It accepts new connections again.</p>
     </FormDialog>
   );
 }
@@ -262,10 +262,10 @@ function RevokeNode({ node, onClose }: NodeDialogProps) {
         }}
       </Others>
       <p class="note">
-        It cannot be brought back; the machine can join again with a new code. If {server} has a
-        VPN, all its VPN passwords and shared keys end, and users need new profiles: the machine has
-        the key that they are made from. The certificate and addresses on the machine are beyond
-        reach; replace them, too.
+        This can’t be undone; the machine can join again with a new code. If {server} has a VPN, all
+        its VPN passwords and shared keys end, and users need new profiles: the machine has the key
+        that they are made from. The certificate and addresses on the machine can’t be revoked from
+        here; replace them, too.
       </p>
     </FormDialog>
   );

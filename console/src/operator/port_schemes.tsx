@@ -29,7 +29,7 @@ export function PortSchemesPage() {
   });
   return (
     <Page
-      note="Which ports of a server lead to its exit IPs, and by which service. An account uses the ports of its own scheme."
+      note="The ports that lead to the exit IPs of a server, with their services. An account uses the ports of its own scheme."
       actions={
         <Button kind="primary" icon="plus" onClick={() => openLinked('add')}>
           Add a port scheme
@@ -94,7 +94,7 @@ const columns: Column<Scheme>[] = [
 
 /** The reason why a scheme cannot be removed now. */
 function whyStays({ name, accounts, servers }: Scheme): string | undefined {
-  if (name === 'default') return 'New accounts and servers get it.';
+  if (name === 'default') return 'New accounts and servers use it by default.';
   if (accounts === 0 && servers === 0) return undefined;
   return `It is the scheme of ${count(accounts, 'account')} and ${count(servers, 'server')}.`;
 }

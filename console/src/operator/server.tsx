@@ -115,7 +115,7 @@ function Nodes({ server, nodes }: { server: string; nodes: readonly Node[] }) {
     <Card title="Nodes" actions={nodes.length > 0 && invite}>
       {nodes.length === 0 ? (
         <Empty title={`No nodes yet`} action={invite}>
-          Until one does, nothing is let through, and custom DNS entries stay pending.
+          Until a node joins, connections are refused and custom DNS entries stay pending.
         </Empty>
       ) : (
         <NodesTable rows={nodes} open={open} ofServer />
@@ -171,11 +171,11 @@ function RemoveServer({ server, nodes, onClose }: RemoveServerProps) {
         </p>
       )}
       <p>
-        <strong>With it go</strong> {count(ip_count, 'exit IP')} with their health and geo-IP
+        <strong>This also removes</strong> {count(ip_count, 'exit IP')} with their health and geo-IP
         statuses, every custom DNS entry on it, its open invitations, and{' '}
         {count(nodes.length, 'node')}
-        {nodes.length > 0 && `: ${nodes.map((node) => node.name).join(', ')}`}. What was used there
-        still counts. This can’t be undone.
+        {nodes.length > 0 && `: ${nodes.map((node) => node.name).join(', ')}`}. Its usage still
+        counts. This can’t be undone.
       </p>
     </FormDialog>
   );

@@ -38,9 +38,9 @@ export function OperatorSignIn() {
           required
           hint={
             <>
-              It begins with <code>ewo_</code>. The first one is on the server, in the file that{' '}
-              <code>EXITWARD_ADMIN_TOKEN_FILE</code> names: <code>admin-token</code> in the data
-              folder where nothing else is set.
+              It begins with <code>ewo_</code>. The first one is on the server, in the file set by{' '}
+              <code>EXITWARD_ADMIN_TOKEN_FILE</code> (by default <code>admin-token</code> in the
+              data folder).
             </>
           }
         />

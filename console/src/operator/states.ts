@@ -60,7 +60,7 @@ export const nodeGroups = {
 
 /** The states that the server can filter nodes by. */
 export const nodeFilters = {
-  good: 'Online, all well',
+  good: 'Online, no problems',
   lost: 'Offline',
   faulty: 'With problems',
   lagging: 'Lagging',
@@ -105,7 +105,7 @@ export const accountFilters = {
   suspended: 'Suspended',
 };
 
-/** Everything that limits an account now; empty: all is well. */
+/** Everything that limits an account now; empty: none. */
 export function accountStates(account: OfAccount, now: number): State[] {
   const { suspended, over_limit, expiry } = account;
   const states: State[] = [];

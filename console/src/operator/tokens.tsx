@@ -83,7 +83,7 @@ const columns: Column<Token>[] = [
     cell: ({ name }) => <CutText text={name} />,
   },
   {
-    heading: 'May ask who used an exit',
+    heading: 'Can find out who used an exit',
     rank: 1,
     fills: ({ may_find_connections }) => may_find_connections,
     cell: ({ may_find_connections }) => (may_find_connections ? 'Yes' : ''),
@@ -118,9 +118,9 @@ function NewToken({ onClose }: { onClose: () => void }) {
     >
       <NameField label="Name" hint="The person’s name, as the audit log shows it." />
       <CheckField
-        label="May ask who used an exit"
+        label="Can find out who used an exit"
         name="may_find_connections"
-        hint="From the nodes that keep a connection log. Each question is in the audit log."
+        hint="From the nodes that keep a connection log. Each search is recorded in the audit log."
       />
     </MakerDialog>
   );

@@ -20,7 +20,9 @@ export function useGo(): Go {
       navigate(addressOf(path, state));
 }
 
-/** The current page (`here`) is found, but not offered. `more`: further words for some pages. */
+/**
+ * The current page (`here`) can be found, but isn't suggested. `extra`: a note and further words.
+ */
 export const pageItems = (
   places: readonly Place[],
   here: string,

@@ -1,4 +1,4 @@
-// The page of refused connections of the account: those from one's own address first.
+// The page of refused connections of the account: first those from the viewer's own address.
 import { useAddressState } from '../address.ts';
 import { usePages } from '../api/paging.ts';
 import { useReadIn } from '../api/reading.ts';
@@ -33,7 +33,7 @@ export function RefusalsPage() {
 
 const maxRows = 5;
 
-/** The last refusals of the address that one calls from. */
+/** The last refusals from the viewer's own address. */
 function WhyRefused() {
   const scope = useScope();
   const ownAddress = useReadIn(scope, 'get_address', {});

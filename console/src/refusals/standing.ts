@@ -1,5 +1,5 @@
-// How the matter of a refused connection stands now: fixed since, or the limit that it is about,
-// those who may change it, and the page for that; pure.
+// The current state of a refused connection's cause: fixed since, or its limit, who can change it,
+// and the page for that; pure.
 import { settingsOf } from '../../../kit/src/refusal_settings.ts';
 import { operatorScope, type Scope } from '../api/scope.ts';
 import { bytes, count, dateTime } from '../format.ts';
@@ -34,7 +34,7 @@ export function standingOf(refusal: Refusal, scope: Scope | undefined): Standing
     const isTime = limit !== null && ['user_expired', 'contract_expired'].includes(reason);
     const isUnlimited = limit === null && reason === 'user_limit_reached';
     if (isTime) return { text: `Extended to ${dateTime(limit)}.` };
-    return { text: isUnlimited ? 'No limit any more.' : fixedWords(reason) };
+    return { text: isUnlimited ? 'No longer limited.' : fixedWords(reason) };
   }
   const texts = [limitText(refusal, scope), whoChanges(refusal, scope)].filter(Boolean);
   return texts.length === 0 ? undefined : { text: texts.join(' ') };
@@ -94,7 +94,7 @@ export function inAccount(
 }
 
 export interface Remedy extends Link {
-  /** The address to list: a form does it, in place of a page. */
+  /** The address to list, by a form instead of a page. */
   adds?: string;
   /** Whether it changes records of the account, which may be read-only. */
   isChange?: boolean;

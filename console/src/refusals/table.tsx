@@ -59,7 +59,7 @@ function testPathOf(row: Refusal, scope: Scope | undefined): string | undefined 
   return state && addressOf(isOperator ? paths.operator.test : paths.test, state);
 }
 
-/** The reason, and how the matter stands now. */
+/** The reason, and whether it still applies. */
 function Why({ refusal, scope }: { refusal: Refusal; scope: Scope | undefined }) {
   const { text, link } = standingOf(refusal, scope) ?? {};
   return (

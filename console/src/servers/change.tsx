@@ -100,7 +100,7 @@ export function RemoveDialog({ server, onClose }: RemoveDialogProps) {
           </li>
         )}
         {ownLimit !== null && (
-          <li>{`Its own limit of ${bytes(ownLimit)} is kept for when it is added again.`}</li>
+          <li>{`Its own limit of ${bytes(ownLimit)} applies again if it is added back.`}</li>
         )}
         <li>Its usage still counts.</li>
       </ul>

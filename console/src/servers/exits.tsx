@@ -42,14 +42,14 @@ export function ExitIps({ server }: { server: OwnServer }) {
       <div class="stack-tight note">
         {hasPorts && (
           <p>
-            On the ports <strong>with custom DNS</strong> your entries apply; on the others they
-            don’t.
+            On the ports <strong>with custom DNS</strong> your entries apply; on the other ports
+            they don’t.
           </p>
         )}
         {hasGeo && (
           <p>
-            <strong>Geo-IP</strong> is where the providers that websites ask believe the address to
-            be. Correct means in the country of the server and at most 250 km away.
+            <strong>Geo-IP</strong> is the location that providers report to websites. “Correct”
+            means in the country of the server, and at most 250 km away.
           </p>
         )}
       </div>

@@ -91,7 +91,7 @@ function RemoveMany({ names, selection, onClose }: RemoveManyProps) {
       <ul class="servers-endings">
         <li>Connections through their exit IPs end at once.</li>
         <li>Their custom DNS entries become pending until the servers are added again.</li>
-        <li>Their own limits are kept for when they are added again.</li>
+        <li>Their own limits apply again if they are added back.</li>
         <li>Their usage still counts.</li>
       </ul>
     </FormDialog>

@@ -1,5 +1,4 @@
-// The places of the servers on the map of the world, which can be hidden, and the contract's
-// servers in figures.
+// The world map of servers, which can be hidden, and figures about those of the contract.
 import { useMemo } from 'preact/hooks';
 import { useAddressState } from '../address.ts';
 import { count } from '../format.ts';
@@ -46,7 +45,7 @@ export function ServerMap({ places: read, filters }: ServerMapProps) {
       <div class={isShown ? 'servers-map' : undefined}>
         {isShown && (
           <WorldMap
-            label="Places of servers on a map of the world; the list below says the same"
+            label="World map of servers. The list below has the same data."
             points={points}
             legend={legend}
             onSelect={select}
@@ -81,7 +80,7 @@ function Figures({ places, isInLine }: FiguresProps) {
       <Stat name="On the contract" note={<span class="badges">{badges}</span>}>
         {count(contract, 'server')}
       </Stat>
-      <Stat name="In">{count(countries, 'country', 'countries')}</Stat>
+      <Stat name="Countries">{countries}</Stat>
     </dl>
   );
 }

@@ -161,7 +161,7 @@ function firefox(way: Through, page: string): Settings {
   if (isOfThisMachine(page)) prefs.push(['network.proxy.allow_hijacking_localhost', true]);
   const where = 'The file user.js in the folder of a Firefox profile.';
   const how = secure
-    ? ' Firefox takes a proxy over TLS from a PAC file alone, so this holds one.'
+    ? ' Firefox accepts a proxy over TLS only from a PAC file, so this contains one.'
     : ` By hand: Settings, Network Settings, Manual proxy configuration: ${host}, port ${port}, also for HTTPS.`;
   return {
     text: prefs
@@ -174,7 +174,7 @@ function firefox(way: Through, page: string): Settings {
 function pac(way: Through, page: string): Settings {
   return {
     text: pacText(way, page),
-    note: `For browsers and systems that take a proxy auto-configuration file.${isOfThisMachine(page) ? ' Some take pages of this machine past any proxy all the same: Chrome then needs --proxy-bypass-list too.' : ''}${promptNote(way)}`,
+    note: `For browsers and systems that take a proxy auto-configuration file.${isOfThisMachine(page) ? ' Some bypass every proxy for pages of this machine: Chrome then also needs --proxy-bypass-list.' : ''}${promptNote(way)}`,
   };
 }
 

@@ -1,5 +1,5 @@
-// The form that describes a connection to test, for account holders and operators. All of it but
-// the token is in the address of the page, so that links fill it in.
+// The form that describes a connection to test, for account holders and operators. Everything
+// except the token is in the address of the page, so that links fill it in.
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { useAddressStates } from '../address.ts';
@@ -38,7 +38,7 @@ interface TestFormProps<D> {
   /** The fields of server and port. */
   lead: ComponentChildren;
   from: { placeholder?: string; hint?: string; required?: boolean };
-  /** The fields of the user, when one signs in by token. */
+  /** The fields of the user, to sign in by token. */
   asUser: ComponentChildren;
   disabledReason?: string | undefined;
   ask: (connection: Connection) => Promise<D>;

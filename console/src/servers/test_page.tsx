@@ -31,7 +31,7 @@ export function TestPage() {
         note={
           refusal && (
             <>
-              As your last refused connection, <Since at={refusal.at} />:{' '}
+              Filled in from your last refused connection, <Since at={refusal.at} />:{' '}
               {reasonWords(refusal.reason)}.
             </>
           )
@@ -68,8 +68,8 @@ export function TestPage() {
 }
 
 /**
- * The last refused connection from one's own address. It fills in the test, unless the address of
- * the page describes another connection.
+ * The last refused connection from the viewer's own address. It fills in the test, unless the
+ * address of the page describes another connection.
  */
 function useLastRefusal() {
   const scope = useScope();

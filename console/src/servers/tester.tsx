@@ -1,5 +1,5 @@
-// The one tester of account holders: a node of the server decides on a connection as on a real one,
-// and sends a request through the exit; a command does the same from anywhere.
+// The tester of account holders: a node of the server decides as for a real connection, and sends a
+// request through the exit; a command does the same from anywhere.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { usePages } from '../api/paging.ts';
@@ -71,7 +71,7 @@ interface OwnOutcomeProps {
   readOnlyReason: string | undefined;
 }
 
-/** A refused address is a press away from the authlist. */
+/** A refused address can be added to the authlist with one press. */
 function OwnOutcome({ decision, ip, readOnlyReason }: OwnOutcomeProps) {
   const { base } = useScope();
   const [isAdding, setAdding] = useState(false);
@@ -79,7 +79,7 @@ function OwnOutcome({ decision, ip, readOnlyReason }: OwnOutcomeProps) {
   const { rows } = usePages('console_list_authlist', {
     ...{ query: { search: ip ?? '' }, base, enabled: canAdd },
   });
-  // Perhaps it was added since.
+  // It may have been added since.
   const entry = rows.data?.find((listed) => listed.ip === ip);
   return (
     <>
@@ -89,7 +89,7 @@ function OwnOutcome({ decision, ip, readOnlyReason }: OwnOutcomeProps) {
           canAdd &&
           (entry ? (
             <p class="note">
-              By now {ip} is listed for{' '}
+              {ip} is now listed for{' '}
               <Link href={addressOf(paths.authlist, { search: ip })}>{entry.user}</Link>. Test it
               again.
             </p>

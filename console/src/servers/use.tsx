@@ -11,12 +11,12 @@ import { type Program, programs } from './settings.ts';
 import { SignInChoice, TokenFields, useToken } from './token.tsx';
 
 const unservedSentences: Partial<Record<State, string>> = {
-  no_node: 'This server has no node yet: these settings don’t work.',
+  no_node: 'This server has no node yet: these settings don’t work yet.',
   not_connected:
     'The nodes of this server are offline: these settings may not work, and changes don’t reach them.',
 };
 
-/** The defaults of the choices in the address, which does not hold the page to open. */
+/** The defaults of the options in the address; the page to open is not part of it. */
 const noChoice = { ip: '', port: '', dns: '', by: 'address', program: 'curl' };
 
 export function ReadySettings({ server }: { server: OwnServer }) {

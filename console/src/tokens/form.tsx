@@ -45,7 +45,7 @@ export function NewApiTokenDialog({ onClose }: { onClose: () => void }) {
         name="name"
         required
         maxLength={64}
-        hint="The program that uses it, so that you know later what revoking it stops."
+        hint="The program that uses it, so that you know what stops when you revoke it."
       />
       <SelectField
         label="Expires"

@@ -1,4 +1,4 @@
-// The columns of a table: how each is laid out, and which are shown in the room that there is.
+// The columns of a table: how each is laid out, and which are shown in the available room.
 import type { ComponentChildren } from 'preact';
 
 export interface Column<T> {
@@ -8,15 +8,15 @@ export interface Column<T> {
   numeric?: boolean;
   /** The cell that names the row. It is always shown. */
   names?: boolean;
-  /** Text that is cut where the room ends. */
+  /** Text that may be cut. */
   cut?: boolean;
-  /** The same; this column takes the room that all others leave. */
+  /** The same; this column takes the remaining room. */
   grows?: boolean;
-  /** Whether a row has something in it, where many have nothing. */
+  /** Whether a row has a value in it; many may have none. */
   fills?: (row: T) => boolean;
   /** Columns with a rank leave a narrow table, the highest rank first. */
   rank?: number;
-  /** The room, in rem, without which it isn't worth showing. */
+  /** The least room, in rem, in which it is worth showing. */
   needs?: number;
   /** Shown only when it is selected. */
   isExtra?: boolean;

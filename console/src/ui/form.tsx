@@ -72,7 +72,7 @@ export function Form({
       class="form"
       onSubmit={submit}
       onInput={corrected}
-      // The browser would show one error at a time, in words and a shape of its own.
+      // The browser would show one error at a time, in its own words and style.
       noValidate
     >
       <FieldFaults.Provider value={faults}>{children}</FieldFaults.Provider>

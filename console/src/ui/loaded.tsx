@@ -13,14 +13,14 @@ export interface Reading<T> {
 
 interface LoadedProps<T> {
   reading: Reading<T>;
-  /** Its name, for "Reading the authlist …". */
+  /** Its name, for "Loading the authlist …". */
   name: string;
   children: (data: T) => ComponentChildren;
 }
 
 export function Loaded<T>({ reading, name, children }: LoadedProps<T>) {
   const explain = useContext(Explain);
-  // While the server is offline, the frame says so for everything.
+  // While the server is offline, the frame says so once for all parts.
   const isShownByFrame = useContext(Reached) === false;
   const { data, error, refetch } = reading;
   if (data !== undefined) {

@@ -24,7 +24,7 @@ export interface Sorting {
   onSort: (by: string) => void;
 }
 
-/** How much of a long list was read. */
+/** The part of a long list that was read. */
 export interface ReadSoFar {
   /** The length of the list, and the number of matches; for lists that have them. */
   total: number;
@@ -66,7 +66,7 @@ export interface TableProps<T> extends LongProps<T> {
   actions?: (row: T) => RowAction[];
   /** Rows that are no longer in effect. */
   isFaint?: (row: T) => boolean;
-  /** Whether rows have one line, as those of a list in pages have. */
+  /** Whether rows have one line, as in lists in pages. */
   compact?: boolean;
   /** Buttons next to the count. */
   buttons?: ComponentChildren;
@@ -275,7 +275,7 @@ function Actions({ actions, name, isNarrow }: ActionsProps) {
   );
 }
 
-/** The width of the widest actions of a row, in rem, as far as can be said before. */
+/** The estimated width of the widest actions of a row, in rem. */
 function actionsRoom(all: ReadonlyArray<readonly RowAction[]>, isNarrow: boolean): number {
   if (isNarrow) return 3;
   const widths = all.map((actions) =>

@@ -17,7 +17,7 @@ interface Toast {
 interface Said {
   /** Undoes it, while the message is shown. */
   undo?: () => unknown;
-  /** Seconds for which that is possible; no limit when left out. */
+  /** Seconds for which that is possible; by default without limit. */
   undo_seconds?: number;
   /**
    * Keys of what it is about, such as `list/7`. The message replaces earlier ones about the same,

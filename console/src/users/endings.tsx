@@ -77,12 +77,12 @@ export function EraseDialog({ user, onClose }: EndingProps) {
       }}
     >
       <p>
-        <strong>All access of {name} ends at once, and cannot be given back.</strong> A pseudonym
-        takes the place of the names, and the addresses go, in records and in the audit log.
+        <strong>All access of {name} ends at once, and can’t be restored.</strong> In records and in
+        the audit log, a pseudonym replaces the names, and the addresses are removed.
       </p>
       <p class="note">
-        The authlist entries of {name} go too. Usage stays. Backups made before keep the names until
-        they go.
+        The authlist entries of {name} are removed, too. Usage stays. Earlier backups contain the
+        names until they are deleted.
       </p>
     </FormDialog>
   );

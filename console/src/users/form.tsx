@@ -26,7 +26,7 @@ const permissions = [
 
 interface AddUserDialogProps {
   onClose: () => void;
-  /** Continues with the new user, in place of this dialog. */
+  /** Continues with the new user instead of this dialog. */
   onAdded: (user: User) => void;
 }
 

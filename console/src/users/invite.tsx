@@ -65,12 +65,12 @@ export function InviteDialog({ user, isNew = false, onClose }: InviteDialogProps
       </p>
       {sign_in.invited_until !== null && (
         <p class="banner notice">
-          The link made before, which ends <Until at={sign_in.invited_until} />, stops working.
+          The previous link, which ends <Until at={sign_in.invited_until} />, stops working.
         </p>
       )}
       {sign_in.has_password && (
         <p class="banner notice">
-          The present password works until the link is used; then a new one is set, and open
+          The current password works until the link is used. Then a new one is set, and open
           sessions end.
           {sign_in.second_factor && ' The second factor is still required.'}
         </p>

@@ -1,4 +1,4 @@
-// The limits of a user, next to those of the contract, and where the user stands.
+// The limits of a user, in addition to those of the contract, and the usage so far.
 import type { ComponentChildren } from 'preact';
 import { useScope } from '../api/scope.ts';
 import { bytes, count, dateTime } from '../format.ts';

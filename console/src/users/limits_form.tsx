@@ -49,7 +49,7 @@ const limitsOfForm = {
           none="No limit of their own."
         />
         <SelectField
-          label="When these are used up"
+          label="When the bytes are used up"
           name={field('on_limit')}
           initial={limits.on_limit}
           options={[
@@ -106,7 +106,7 @@ const limitsOfForm = {
     }),
   },
   active_until: {
-    text: 'End of the access',
+    text: 'End of access',
     Fields: ({ limits }) => <EndField at={limits.active_until} />,
     read: (fields, { active_until }) => {
       const text = textOf(fields, field('active_until'));
@@ -139,7 +139,9 @@ const parts: LimitOfForm[] = Object.values(limitsOfForm);
 export function LimitFields({ limits = noLimits }: { limits?: Limits }) {
   return (
     <>
-      <p class="note">They apply next to those of the contract. An empty field is no limit.</p>
+      <p class="note">
+        They apply in addition to those of the contract. An empty field means no limit.
+      </p>
       {parts.map(({ text, Fields }) => (
         <Fields key={text} limits={limits} />
       ))}
@@ -199,7 +201,7 @@ interface ManyLimitsDialogProps {
   onClose: () => void;
 }
 
-/** One limit for several users: the others of each stay. */
+/** One limit for several users; their other limits stay. */
 export function ManyLimitsDialog({ users, countText, onSubmit, onClose }: ManyLimitsDialogProps) {
   const [shown, setShown] = useState<string>('limit_bytes');
   const part: LimitOfForm | undefined = isOneOf(limitsOfForm, shown)
@@ -237,10 +239,10 @@ export function ManyLimitsDialog({ users, countText, onSubmit, onClose }: ManyLi
       {part ? (
         <>
           <part.Fields key={shown} limits={noLimits} />
-          <p class="note">Other limits stay as they are. An empty field is no limit.</p>
+          <p class="note">Other limits stay as they are. An empty field means no limit.</p>
         </>
       ) : (
-        <p>Only the limits of the contract apply then, at once and on all servers.</p>
+        <p>Then only the limits of the contract apply, at once and on all servers.</p>
       )}
     </FormDialog>
   );
@@ -304,7 +306,7 @@ function ServerFields({ servers: limited }: { servers: Limits['servers'] }) {
       none="The contract has none yet."
       hint={
         limited?.length === 0
-          ? 'None selected: no server, since those of this limit were removed. To allow all, remove all limits.'
+          ? 'None selected: no server, because the selected ones were removed. To allow all, remove all limits.'
           : 'None selected: all servers of the contract.'
       }
     />
@@ -320,7 +322,7 @@ export function NoLimitsDialog({ user: { name }, onClose }: LimitsDialogProps) {
       onClose={onClose}
       onSubmit={async () => {
         await changeIn(scope, 'change_user', { path: { user: name }, body: { limits: null } });
-        return `${name} has no limits of their own any more.`;
+        return `${name} now has no limits of their own.`;
       }}
     >
       <p>Only the limits of the contract apply to {name} then, at once and on all servers.</p>

@@ -88,7 +88,7 @@ function useChange({ selected, selection }: Selected<User>) {
     const about = changed.map(({ id }) => `users/${id}`);
     const undo = async () => {
       await send(changed.map((user) => ({ id: user.id, ...before(user) })));
-      return `${countOf(changed)}: as before.`;
+      return `${countOf(changed)}: change undone.`;
     };
     // Making a user an admin again requires the password.
     const isForGood = !scope.isOperator && changed.some((user) => isAdmin(user) && isLess(to));

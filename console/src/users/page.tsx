@@ -91,7 +91,7 @@ function ListPage() {
       note={
         isAdmin
           ? 'Users are the people and programs of the account. At the proxies, a user’s name and a proxy access token are username and password.'
-          : 'At the proxies, your user name and a proxy access token are username and password.'
+          : 'At the proxies, your name and a proxy access token are username and password.'
       }
       actions={isAdmin && add}
     >
@@ -135,8 +135,8 @@ function ListPage() {
       <Card title="Proxy access tokens">
         <p>
           A token is shown only when you create it: it is signed, not stored, so there is no list.{' '}
-          <strong>Invalidate all tokens</strong> when one may have leaked; every token made for that
-          user so far then stops working at once, on all servers, and so does every VPN password.
+          Select <strong>Invalidate all tokens</strong> if a token may have leaked: all tokens and
+          VPN passwords of the user then stop working at once, on all servers.
         </p>
       </Card>
       {dialog}

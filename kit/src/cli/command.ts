@@ -38,9 +38,11 @@ export interface Definition<Session, Arguments, Options> {
   serves?: true;
   /** Whether it reports unknown settings itself: in a log, or as findings. */
   reportsSettings?: true;
-  /** Whether the first argument comes after `--`, and everything after it is left as it is. */
+  /**
+   * Whether the first argument comes after `--`, and the words after it are passed on unchanged.
+   */
   verbatim?: true;
-  /** The question before something is destroyed; undefined when nothing is this time. */
+  /** The confirmation question; undefined when none is needed this time. */
   question?: (
     given: Given<Arguments, Options>,
     session: Session,
@@ -74,7 +76,7 @@ export interface Program<Session> {
   notes: string;
   /** The units of its own kinds of values, by their placeholders: `<lifetime>`. */
   units?: Readonly<Record<string, string>>;
-  /** A sentence for each variable that looks like a setting but is none. */
+  /** A sentence for each unknown variable that begins like a setting. */
   unknownSettings: (session: Session) => readonly string[];
   /** Opens the session that commands work with. `options`: the values of the options above. */
   open: (options: Record<string, unknown>) => Session;
@@ -82,7 +84,9 @@ export interface Program<Session> {
   close?: (session: Session) => Promise<void>;
   /** The names of records, for completion; `onAway` is called when it gives up. */
   ask?: (words: readonly string[], onAway: () => void) => Ask;
-  /** An error of the program's own kind as one that a server reports; undefined for any other. */
+  /**
+   * An error of the program's library as a failure that a server reports; undefined for any other.
+   */
   requestFailureOf?: (error: unknown) => RequestFailure | undefined;
   /** The lines that report an error. `message`: the program's name and the error's message. */
   linesOf?: (message: string, error: unknown) => readonly string[];

@@ -5,7 +5,7 @@ import { httpFetch } from './http_fetch.ts';
 import { notify } from './output.ts';
 import { type Outcome, requestThrough } from './through.ts';
 
-/** Shorter than any command waits for its server, so that the proxy is named first. */
+/** Shorter than the timeouts of commands, so that the proxy is named first. */
 const usualPatienceSeconds = 5;
 /** This machine is never reached through it. */
 const near = 'localhost,127.0.0.1,[::1]';

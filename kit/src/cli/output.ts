@@ -38,7 +38,7 @@ export type Column = string | Spelled;
 export interface Empty {
   of: string;
   next?: string | undefined;
-  /** The options that narrowed this list: `--user alice`. */
+  /** The filters of this list: `--user alice`. */
   filters?: readonly string[];
 }
 
@@ -104,7 +104,7 @@ export function newest(
   return { ...shown, sentence: `These are the newest ${limit}; --limit lists more.` };
 }
 
-/** The same, where these options narrowed its lists: one without rows names them. */
+/** The same for filtered lists: an empty one names these filters. */
 export function narrowed(shown: Shown, filters: readonly string[]): Shown {
   const parts = shown.parts.map((part) =>
     'rows' in part && part.empty ? { ...part, empty: { ...part.empty, filters } } : part,

@@ -1,4 +1,4 @@
-// One run of a command line: finds the command, asks before it destroys, prints the outcome.
+// One run of a command line: finds the command, asks for confirmation, prints the outcome.
 
 import { similar } from '../similar.ts';
 import { type Command, commandsOf, type Noun, optionsOf, type Program } from './command.ts';

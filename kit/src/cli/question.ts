@@ -1,4 +1,4 @@
-// Questions to a person: for a yes before something is destroyed, and for secrets, without an echo.
+// Prompts: for confirmation before something is removed, and for secrets, without an echo.
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { Failure, UsageFault } from './failures.ts';

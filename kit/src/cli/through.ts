@@ -3,8 +3,8 @@ import { isIP } from 'node:net';
 import { networkFault } from '../network_fault.ts';
 
 /**
- * Why nothing answered, as a clause; or the proxy responded, when it refused with a reason and a
- * line of text.
+ * The reason why nothing answered, as a clause; or the response of the proxy: its status and, for a
+ * refusal, its reason and a line of text.
  */
 export type Outcome = { closed: string } | { status: number; reason: string; answer: string };
 

@@ -1,4 +1,4 @@
-// A list that is drawn again and again in its place on the terminal, until Ctrl-C.
+// A list that is refreshed in place on the terminal until Ctrl-C.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { visible } from '../visible.ts';
 

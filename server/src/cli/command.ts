@@ -10,7 +10,7 @@ import { type Choice, Given } from './given.ts';
 /** The action of a command. Errors: a failure. */
 export type Run = (given: Given, api: AdminApi) => Promise<Shown | Document>;
 
-/** Resolves to the question; undefined: nothing is destroyed this time. */
+/** Resolves to the question; undefined: no confirmation is needed this time. */
 type Ask = (given: Given, api: AdminApi) => Promise<string | undefined>;
 
 export interface Verb {
@@ -26,7 +26,7 @@ export interface Verb {
   /** Options that narrow the list. */
   filters?: readonly Choice[];
   options?: readonly Choice[];
-  /** The question to a person before something is destroyed; `<name>` stands for an argument. */
+  /** The confirmation question; `<name>` stands for an argument. */
   question?: string | Ask;
   /** Shown after the question on a terminal: how many records it affects, and how to undo it. */
   extent?: (given: Given, api: AdminApi) => Promise<string>;
@@ -76,7 +76,7 @@ export function commandOf(verb: Verb, noun?: string): Command<Environment> {
   };
 }
 
-/** Arguments and options that take a text away when they are empty. */
+/** Arguments and options that clear the field when they are empty. */
 const notes = new Set(['note', 'text']);
 
 function argumentOf(

@@ -1,4 +1,4 @@
-// exitward connection …: who is connected now, ending that, and who used an exit.
+// exitward connection …: lists and ends open connections, and finds out who used an exit.
 import { type Column, counted, type Shown } from '../../../kit/src/cli/output.ts';
 import { bytesInWords, clockInWords, countUpTo, span } from '../../../kit/src/cli/values.ts';
 import { terminalWidth, wrapped } from '../../../kit/src/cli/wrapped.ts';
@@ -132,7 +132,7 @@ export function connectionsShown(value: OpenConnections): Shown {
     empty: { of: 'open connections' },
   };
   const notes = notesOn(value);
-  // In a pipe there are rows alone.
+  // A pipe gets only the rows.
   if (!process.stdout.isTTY) return { value, parts: [list], sentence: notes.join(' ') };
   const text = notes.map((note) => `${note}\n`).join('');
   return { value, parts: [list, { text: wrapped(text, terminalWidth()) }] };
@@ -165,7 +165,7 @@ const useColumns: Column[] = [
   ['node', 'node', 'detail'],
 ];
 
-/** Without a row, the nodes that can't say come first: it may not be read as a no. */
+/** Without a row, the nodes without data come first, so that it is not read as a no. */
 export function usesShown(value: ExitUses, exit_ip: string): Shown {
   const rows = value.uses.map((use) => {
     const { first, last } = (use.exit_ports ?? {}) as { first?: number; last?: number };
@@ -187,7 +187,7 @@ export function usesShown(value: ExitUses, exit_ip: string): Shown {
         ]
       : []),
     ...(silent.length > 0
-      ? [`${isKnown ? "Can't say" : "Not known. These nodes can't say"}: ${silent.join('; ')}.`]
+      ? [`${isKnown ? '' : 'Not known. '}No data from: ${silent.join('; ')}.`]
       : []),
     'The question is in the audit log.',
   ];
@@ -241,7 +241,7 @@ export const connectionNoun = nounOf(
           'service',
         ],
       ],
-      // Without a name there is nothing to confirm: the server says what is missing.
+      // Without a filter there is nothing to confirm: the server responds with an error.
       question: async ({ fields }) =>
         naming.some((name) => fields[name] !== undefined)
           ? `This ends ${namedBy(fields)}. Users who still have access can connect again at once.`

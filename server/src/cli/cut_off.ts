@@ -69,7 +69,7 @@ export async function questionOfUsers(given: Given, api: AdminApi): Promise<stri
   return questions.filter(Boolean).join(' ') || undefined;
 }
 
-/** The users of the account that are named. Errors: a failure for a name that is none's. */
+/** The users of the account that are named. Errors: a failure for an unknown name. */
 export async function usersNamed(given: Given, api: AdminApi): Promise<User[]> {
   const names = [...new Set(given.parsedAll('users', String))];
   const path = (name: string) =>
@@ -87,7 +87,9 @@ function questionOfLimits(given: Given, { name, limits, period }: User): string 
   return questionOf(name, before, after, period.usage, "the end of the user's access");
 }
 
-/** The same before these servers get this own limit, which counts with detailed billing alone. */
+/**
+ * The same before a change of these servers' own limits, which apply only with detailed billing.
+ */
 export async function questionOfOwnLimit(
   given: Given,
   api: AdminApi,

@@ -1,5 +1,4 @@
-// exitward node drain: a node takes no new connections, and the command can wait until none is
-// open.
+// exitward node drain: a node accepts no new connections; the command can wait until none is open.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../../../kit/src/cli/failures.ts';
 import { notify } from '../../../kit/src/cli/output.ts';
@@ -37,8 +36,8 @@ export async function drain(given: Given, api: AdminApi): Promise<DrainedNode> {
   );
   notify(
     others.length > 0
-      ? `${node.server} has ${others.length} further ${others.length === 1 ? 'node that takes' : 'nodes that take'} connections.`
-      : `${node.server} has no other node that takes connections: its clients are asked to use another server.`,
+      ? `${node.server} has ${others.length} further ${others.length === 1 ? 'node that accepts' : 'nodes that accept'} connections.`
+      : `${node.server} has no other node that accepts connections: its clients are asked to use another server.`,
   );
   if (node.is_behind && node.connections === null) {
     notify(`Its agent is ${node.version}, and may know nothing of draining: update it first.`);

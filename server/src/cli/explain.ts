@@ -1,4 +1,4 @@
-// exitward explain: asks a node what it would do with a connection, and why.
+// exitward explain: asks a node how it would handle a connection, and why.
 import { UsageFault } from '../../../kit/src/cli/failures.ts';
 import { readInput } from '../../../kit/src/cli/input.ts';
 import { type Column, record } from '../../../kit/src/cli/output.ts';

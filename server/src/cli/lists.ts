@@ -8,7 +8,7 @@ import { nounOf, type Verb } from './command.ts';
 import type { Choice } from './given.ts';
 import { time, whole } from './values.ts';
 
-/** Counting before a question stops here. */
+/** Counting for a question stops here. */
 const maxCounted = 1000;
 
 /** The verbs of both lists: show, extend, set a note, remove one or all. */
@@ -115,7 +115,7 @@ const authlistColumns: Column[] = [
   'note',
 ];
 
-/** An operator verifies an entry, or withdraws that. */
+/** The operator marks the address as verified or not. */
 function judgeProof(proven: boolean, verb: string, summary: string): Verb {
   return {
     usage: `${verb} <account> <id>`,

@@ -1,4 +1,4 @@
-// exitward node …: the machines that serve.
+// exitward node …: the machines that run the proxies and VPNs.
 
 import { type Column, done, record, type Shown } from '../../../kit/src/cli/output.ts';
 import { listAt, removeAt } from './actions.ts';

@@ -39,7 +39,9 @@ const namesOf = ({ rows, found: matchCount }: Found) =>
     matchCount,
   );
 
-/** The exit IPs for which `is` holds. When not all servers were read, only servers are counted. */
+/**
+ * The exit IPs that `isWanted` accepts. When not all servers were read, only servers are counted.
+ */
 function exitsThatAre({ rows, found: matchCount }: Found, isWanted: (exit: Exit) => boolean) {
   const exits = rows.flatMap(({ server, ips }) =>
     ips.filter(isWanted).map(({ ip }) => `${ip} (${server})`),
@@ -70,13 +72,13 @@ export function ofServers({ servers = {} }: Known): Item[] {
     items.push({
       key: 'bare',
       tone: 'note',
-      sentence: `${namesOf(bare)} ${bare.found === 1 ? 'has' : 'have'} no node yet: nothing serves there until your provider adds one.`,
+      sentence: `${namesOf(bare)} ${bare.found === 1 ? 'has' : 'have'} no node yet, and can’t be used until your provider adds one.`,
       link: serversBy('no_node'),
     });
   }
   for (const status of ['crit', 'warn', 'unknown'] as const) {
     const all = servers[status] ?? none;
-    // Without a node nothing is checked: the servers' own lines say so.
+    // Without a node nothing is checked: the items about servers say so.
     const exits = status === 'unknown' ? withNode(all) : all;
     if (exits.found === 0) continue;
     const { many, names } = exitsThatAre(exits, (exit) => exit.status === status);

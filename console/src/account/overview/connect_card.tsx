@@ -88,8 +88,8 @@ export function ConnectCard({ servers, toTry: place, listed, isConnected }: Conn
       {place && (
         <div class="stack-tight">
           <p class="note">
-            From anywhere else, use a proxy access token. It works from any address, as the
-            password. Make one under <Link href={paths.users}>Users and tokens</Link>.
+            From anywhere else, use a proxy access token as the password. Create one under{' '}
+            <Link href={paths.users}>Users and tokens</Link>.
           </p>
           <Copy
             text={curlThrough({ ...through(place), credentials }, example)}
@@ -177,7 +177,7 @@ function OwnAddress({ isAnyListed }: { isAnyListed: boolean }) {
           `Connections from ${ip ?? 'your address'} then need no password and count as ${user.name}.`
         ) : (
           <>
-            {ip && `This browser comes from ${ip}. `}
+            {ip && `The address of this browser is ${ip}. `}
             Add the address and its user to the <Link href={paths.authlist}>IP authlist</Link>.
           </>
         )

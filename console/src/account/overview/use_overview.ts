@@ -1,4 +1,4 @@
-// Everything that the overview shows, as far as the user's permissions allow.
+// Everything that the overview shows, within the user's permissions.
 import { useRef } from 'preact/hooks';
 import { foundIn, usePages } from '../../api/paging.ts';
 import { useRead } from '../../api/reading.ts';

@@ -15,7 +15,7 @@ interface Credentials {
   password: string;
 }
 
-/** This browser stores the names; passwords are up to its password manager. */
+/** The browser stores the names; its password manager stores passwords. */
 const accountKey = 'exitward-account';
 
 export function SignInPage() {

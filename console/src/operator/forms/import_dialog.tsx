@@ -94,33 +94,33 @@ function sentenceOf({ added, changed, removed, unchanged, ...ips }: Outcome): st
 
 function Preview({ name, outcome }: { name: string; outcome: Outcome }) {
   const rows = [
-    ...outcome.removed.map((server) => ({ server, what: 'removed', fields: '' })),
-    ...outcome.added.map((server) => ({ server, what: 'added', fields: '' })),
+    ...outcome.removed.map((server) => ({ server, change: 'removed', fields: '' })),
+    ...outcome.added.map((server) => ({ server, change: 'added', fields: '' })),
     ...outcome.changed.map((changedServer) => ({
       server: changedServer.name,
-      what: 'changed',
+      change: 'changed',
       fields: changedServer.fields.join(', '),
     })),
   ];
   return (
     <>
       <p>
-        <strong>{name}</strong> would bring: {sentenceOf(outcome)}
+        <strong>{name}</strong>: {sentenceOf(outcome)}
       </p>
       {outcome.removed.length > 0 && (
         <p class="banner fault">
-          {`${count(outcome.removed.length, 'server goes', 'servers go')}, with exit IPs, their health and geo-IP statuses, custom DNS entries there, open invitations, and nodes.`}
+          {`${count(outcome.removed.length, 'server is', 'servers are')} removed, with exit IPs, their health and geo-IP statuses, custom DNS entries, open invitations and nodes.`}
         </p>
       )}
       {rows.length > 0 && (
         <div class="preview">
           <Table
-            caption="What would change"
+            caption="Preview of the changes"
             rows={rows}
             keyOf={({ server }) => server}
             columns={[
               { heading: 'Server', names: true, cell: ({ server }) => server },
-              { heading: 'What', cell: ({ what }) => what },
+              { heading: 'Change', cell: ({ change }) => change },
               { heading: 'Fields', cell: ({ fields }) => fields || <span class="note">all</span> },
             ]}
           />

@@ -55,7 +55,7 @@ function SetServices({ selected, selection, onClose }: SelectedInDialog<Server>)
         return `${countText} now: ${servicesText(services)}.`;
       }}
     >
-      <p>Each of them offers exactly these from then on: {named(namesOf(selected))}.</p>
+      <p>These servers will offer exactly the selected services: {named(namesOf(selected))}.</p>
       <Several
         legend="Services"
         field="services"
@@ -86,8 +86,8 @@ function SetPortSchemes({ selected, selection, onClose }: SelectedInDialog<Serve
       }}
     >
       <p>
-        Each of these servers then listens on the ports of exactly these schemes:{' '}
-        {named(namesOf(selected))}. A scheme that a contract uses stays.
+        These servers will listen on the ports of exactly the selected schemes:{' '}
+        {named(namesOf(selected))}. Schemes that a contract uses stay.
       </p>
       <Loaded reading={schemes} name="the port schemes">
         {(all) => (
@@ -128,7 +128,7 @@ function RemoveServers({ selected, selection, onClose }: SelectedInDialog<Server
       }}
     >
       <p>
-        {named(namesOf(selected))}: <strong>with them go</strong>{' '}
+        {named(namesOf(selected))}. <strong>This also removes</strong>{' '}
         {count(
           sum(({ ip_count }) => ip_count),
           'exit IP',
@@ -139,7 +139,7 @@ function RemoveServers({ selected, selection, onClose }: SelectedInDialog<Server
           sum(({ nodes }) => nodes.all),
           'node',
         )}
-        . What was used there still counts. This can’t be undone.
+        . Their usage still counts. This can’t be undone.
       </p>
       <p class="note">If one of them is on a contract, none is removed.</p>
       {mustType && (

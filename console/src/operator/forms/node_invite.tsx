@@ -9,7 +9,7 @@ import { ServerField } from '../../forms/server_field.tsx';
 import { Copy, optionsOf, SelectField, ShownOnce, textOf, Unread } from '../../ui/ui.ts';
 import { useServerChoices } from '../server_choices.ts';
 
-/** `server`: selected already. */
+/** `server`: preselected. */
 export function InviteNodeDialog({ server, onClose }: { server?: string; onClose: () => void }) {
   const [selected, setSelected] = useState(server ?? '');
   const name = selected.trim();
@@ -79,7 +79,7 @@ function NewCode({ invite: { code, expiry, line }, onDone }: NewCodeProps) {
   );
 }
 
-/** The settings and files without which the line works on no other machine. */
+/** The settings and files that other machines need to join. */
 function Obstacles() {
   const status = useRead('admin_get_status', {});
   return (

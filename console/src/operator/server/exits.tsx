@@ -125,7 +125,7 @@ function PortBaseField({ value }: { value: number }) {
       max={499}
       required
       defaultValue={String(value)}
-      hint="0 to 499, its own on this server."
+      hint="0 to 499, unique on this server."
     />
   );
 }
@@ -207,7 +207,7 @@ function RemoveExit({ server, exit: { ip, port_base }, onClose }: OfExit) {
     >
       <p>
         <strong>Clients can no longer use {ip}</strong>; the ports of port base {port_base} close on
-        every node of {server}. Its health and geo-IP statuses go with it.
+        every node of {server}. Its health and geo-IP statuses are removed, too.
       </p>
     </FormDialog>
   );
