@@ -6,6 +6,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { mapValues } from '../../scripts/openapi/shapes.ts';
 import { deepTest } from '../../test/deep_test.ts';
 import { tries } from '../../test/effort.ts';
+import type { AuditRecord } from '../src/changes/audit_record.ts';
 import { nextId } from '../src/changes/changes.ts';
 import type { Row } from '../src/db/database.ts';
 import { eachApp } from './apps.ts';
@@ -16,19 +17,12 @@ import type { TestClient } from './harness.ts';
 const start = 1_790_000_000;
 const hour = 3600;
 
-interface Entry {
-  id: number;
-  at: number;
-  actor_kind: string;
-  actor: string;
-  address: string;
-  request_id: string;
+/** A record as operators get it. */
+type Entry = Omit<AuditRecord, 'account_id' | 'before' | 'after'> & {
   account: string | null;
-  action: string;
-  target: string;
   before: unknown;
   after: unknown;
-}
+};
 /** As the query of a request writes it. */
 type Filter = Partial<
   Record<'search' | 'actor' | 'action' | 'since' | 'until' | 'account', string>
