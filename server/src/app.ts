@@ -219,7 +219,10 @@ function safetyHeaders(request: FastifyRequest): Record<string, string> {
   };
 }
 
-/** For every audience: the check of Host, the headers, metrics and the log. */
+/**
+ * For every audience: the headers, the check for repeated Host and Authorization headers, metrics
+ * and the log.
+ */
 function addSafetyHooks(app: FastifyInstance, ctx: Context): void {
   addAddressHook(app, ctx.config.trusted_proxies);
   app.addHook('onRequest', async (request, reply) => {

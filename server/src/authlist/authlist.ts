@@ -4,8 +4,11 @@
 // An entry is { id, ip, user, expiry }. It holds while now < expiry, and claims its address on the
 // account's port scheme (claims.ts): one entry at most in the whole network, of any account. A
 // claim is unverified until its account calls from its address (proofs.ts). Another account's
-// verified claim replaces it. Verbs: list, require, create, change, remove, remove all, restore
-// (undoes a "remove all"), find claims; sweep removes expired entries.
+// verified claim replaces it.
+//
+// Verbs: list, require, find claims; create, change, remove; the same of many at once: add pasted,
+// change expiries, remove; remove all, restore (undoes a removal); verify. A sweep removes expired
+// entries.
 export { entriesOn, findClaims } from './claims_store.ts';
 export {
   type ChangedEntry,

@@ -3,9 +3,11 @@
 //
 // An override is { id, server, hostname, ip, expiry }; its status (pending, active, expiring,
 // expired) follows from the expiry and from what the server's nodes have applied. At most one
-// wanted entry has a hostname on a server. Verbs: list, require, create, change, remove, remove
-// all, restore (undoes a "remove all"); sweep notifies the nodes of expired entries, purge forgets
-// them 30 days later.
+// wanted entry has a hostname on a server.
+//
+// Verbs: list, find, require, find pointing (to an address); create, change, remove; of many at
+// once: change expiries, remove; remove all, restore (undoes a removal). A sweep notifies the nodes
+// of expired entries; a purge forgets them 30 days later.
 export {
   changeOverride,
   createOverride,

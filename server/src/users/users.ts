@@ -2,9 +2,8 @@
 //
 // A user is { id, name, display_name, active, proxy, billing, admin, token_version } with limits
 // (limits.ts), and is never deleted, only made inactive, or erased: then a pseudonym replaces the
-// name. Verbs: list, find,
-// require, create, change, raise token_version (ends all earlier proxy tokens), disable and rename
-// (to erase), create proxy token.
+// name. Verbs: list, find, require, create, change, raise token_version (ends all earlier proxy
+// tokens), disable and rename (to erase), create proxy token.
 import { type Account, requireAccount } from '../accounts/accounts.ts';
 import { audit } from '../changes/audit.ts';
 import { above, nextId, recordChange } from '../changes/changes.ts';

@@ -1,4 +1,4 @@
-// The checks of a /v0 request before its handler, in the order of the spec, and the 405s.
+// The checks of a /v0 request before its handler, in their order, and the 405s.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { rejectUnlessWritable } from '../../accounts/accounts.ts';
 import { methodNotAllowed, notFound, tooManyRequests, unavailable } from '../../errors.ts';
@@ -29,7 +29,10 @@ export async function rejectBrokenPath(
 
 const reads = new Set(['GET', 'HEAD']);
 
-/** Adds the checks, in the order of the rulings: 503 maintenance, 401, 404, 405, 403, then 400. */
+/**
+ * Adds the checks, in their order: 401, 503 in maintenance, 429, 404 of the other variant's path,
+ * 404 of a record, 405, 403, then the body's 400.
+ */
 export function addV0Checks(app: FastifyInstance, ctx: AccountContext): void {
   app.addHook('onRequest', async (request, reply) => {
     if (!isUnder('/v0', request)) return;

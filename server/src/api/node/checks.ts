@@ -16,7 +16,7 @@ declare module 'fastify' {
 /** Joining needs a code; the others show no secret: the caller's address, a node's programs. */
 const withoutToken = ['/node/join', '/node/echo', '/node/install.sh', '/node/packages/:file'];
 
-/** Adds the checks, in the order of the rulings: 401, 404, 405, 429, then the body's 400. */
+/** Adds the checks, in their order: 401, 404, 405, 429, then the body's 400. */
 export function addNodeChecks(app: FastifyInstance, ctx: Context, pace: Pace): void {
   app.decorateRequest('node', null as never);
   app.addHook('onRequest', async (request, reply) => {
