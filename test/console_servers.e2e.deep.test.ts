@@ -43,7 +43,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     await visit.page.getByText(`On the contract (${own.length})`, { exact: true }).waitFor();
     const names = async () => (await body('Servers').getByRole('link').allTextContents()).sort();
     expect(await names()).toEqual(own.map(({ server }) => server).sort());
-    const marks = visit.page.getByRole('group', { name: /map of the world/ }).getByRole('button');
+    const marks = visit.page.getByRole('group', { name: /World map/ }).getByRole('button');
     expect(await marks.count()).toBeGreaterThan(5);
 
     await visit.field('Search').fill('aarhus');
@@ -60,7 +60,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
   });
 
   test('a server of the network is added at one press and removed by name; each can be undone', async () => {
-    await visit.select(/^Not on it \(\d+\)$/);
+    await visit.select(/^Others \(\d+\)$/);
     const add = visit.button(/^Add \S+ to the contract$/).first();
     const name = ((await add.getAttribute('aria-label')) ?? '').split(' ')[1] as string;
     const isOn = async () =>
@@ -286,7 +286,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     const made = await t.operator.post('/servers', { ...server, ...place });
     expect(made.status).toBe(201);
     await visit.go('/servers');
-    await visit.select(/^Not on it/);
+    await visit.select(/^Others/);
     await visit.link(name).click();
     await visit.heading(`Edge (${name})`).waitFor();
     expect((await t.operator.delete(`/servers/${encodeURIComponent(name)}`)).status).toBe(204);

@@ -1,19 +1,18 @@
 // The IP authlist: the addresses that need no password, for which user and until when.
 import { useAddressState } from '../address.ts';
 import { useScope } from '../api/scope.ts';
-import { ExportMenu, timeText } from '../forms/export.tsx';
+import { ExportMenu } from '../forms/export.tsx';
 import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { ManyBar } from '../forms/many.tsx';
-import { adderOf } from '../forms/note.tsx';
 import { OfEntry } from '../forms/of_entry.tsx';
 import { Removals } from '../forms/remove_all.tsx';
 import { SuggestUser } from '../forms/suggest_user.tsx';
-import { Button, Empty, Page } from '../ui/ui.ts';
+import { AddButton, Button, Empty, Page } from '../ui/ui.ts';
 import { type AuthlistEntry, AuthlistForm } from './form.tsx';
 import { OwnAddress } from './own_address.tsx';
 import { PasteAddresses } from './paste.tsx';
-import { AuthlistTable } from './table.tsx';
+import { AuthlistTable, csvColumns } from './table.tsx';
 
 const sorts = ['id', 'ip', 'user', 'expiry', 'last_used_at'] as const;
 const states = {
@@ -45,14 +44,9 @@ export function AuthlistPage() {
       <Button disabledReason={readOnlyReason} onClick={() => openLinked('add-many')}>
         Add several …
       </Button>
-      <Button
-        kind="primary"
-        icon="plus"
-        disabledReason={readOnlyReason}
-        onClick={() => openLinked('add')}
-      >
+      <AddButton disabledReason={readOnlyReason} onClick={() => openLinked('add')}>
         Add an address
-      </Button>
+      </AddButton>
     </>
   );
   return (
@@ -72,7 +66,7 @@ export function AuthlistPage() {
           flags.admin && (
             <SuggestUser
               label="Listed for"
-              name="of"
+              name="listed_for"
               value={user}
               onInput={setUser}
               others={[{ value: '', text: 'All users' }]}
@@ -87,7 +81,7 @@ export function AuthlistPage() {
         <AuthlistTable
           {...table}
           {...{ open, openLinked }}
-          buttons={<ExportMenu name="authlist" pages={pages} {...{ header, cells }} />}
+          buttons={<ExportMenu name="authlist" pages={pages} {...csvColumns} />}
         />
       </FilteredList>
       <Removals list="authlist" entries={flags.admin ? pages.total : 0} open={open}>
@@ -98,12 +92,6 @@ export function AuthlistPage() {
     </Page>
   );
 }
-
-const header = ['address', 'user', 'note', 'expires', 'last_used', 'added_by', 'added_at'];
-const cells = (entry: AuthlistEntry) => [
-  ...[entry.ip, entry.user, entry.note, timeText(entry.expiry), timeText(entry.last_used_at)],
-  ...[adderOf(entry), timeText(entry.added_at)],
-];
 
 /** Explains how to verify an address, if there is an unverified one. */
 function ProofNote({ rows }: { rows: readonly AuthlistEntry[] }) {

@@ -3,8 +3,9 @@ import { change, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
 import { CutText, lastUsedColumn } from '../forms/columns.tsx';
+import { type CsvColumns, timeText } from '../forms/export.tsx';
 import { FormDialog, type OpenDialog, type OpenLinked } from '../forms/form_dialog.tsx';
-import { noteColumns } from '../forms/note.tsx';
+import { adderOf, noteColumns } from '../forms/note.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { Until } from '../relative_time.tsx';
 import { Badge, type Column, type ListProps, notify, notifyError, Table } from '../ui/ui.ts';
@@ -147,3 +148,12 @@ function RemoveEntry({ entry, onClose }: { entry: AuthlistEntry; onClose: () => 
     </FormDialog>
   );
 }
+
+/** The columns of the list as a file. */
+export const csvColumns: CsvColumns<AuthlistEntry> = {
+  header: ['address', 'user', 'note', 'expires', 'last_used', 'added_by', 'added_at'],
+  cells: (entry) => [
+    ...[entry.ip, entry.user, entry.note, timeText(entry.expiry), timeText(entry.last_used_at)],
+    ...[adderOf(entry), timeText(entry.added_at)],
+  ],
+};

@@ -4,7 +4,7 @@ import type { FunctionComponent } from 'preact';
 import { useContext, useState } from 'preact/hooks';
 import { useAddressState, useAddressStates, usePath } from '../address.ts';
 import { type Scope, ScopeContext, useScope } from '../api/scope.ts';
-import { count, isoTime } from '../format.ts';
+import { count } from '../format.ts';
 import { ExportMenu } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { useTypedState } from '../forms/list_state.ts';
@@ -27,9 +27,9 @@ import {
   SearchField,
 } from '../ui/ui.ts';
 import { EndButton } from './end.tsx';
-import type { ConnectionGroup, ConnectionQuery, OpenConnections } from './groups.ts';
+import type { ConnectionQuery, OpenConnections } from './groups.ts';
 import { readConnections, stateOf, useConnections } from './read.ts';
-import { credentialsText, GroupsTable, SumsTable } from './table.tsx';
+import { csvColumns, GroupsTable, SumsTable } from './table.tsx';
 import { missingText, totalText } from './words.ts';
 
 const headings = { account: 'Account', user: 'User', server: 'Server', address: 'Address' };
@@ -210,7 +210,7 @@ function Shown({ answer, isOld, query, by, scope, onMore }: ShownProps) {
           <ExportMenu
             name="connections"
             pages={{ readToSave: (_, stop) => readToSave(scope, filters, stop) }}
-            {...{ header, cells }}
+            {...csvColumns}
           />
         </span>
       </div>
@@ -258,13 +258,3 @@ async function readToSave(scope: Scope | undefined, filters: ConnectionQuery, st
   const { connections: rows } = await readConnections(scope, query, stop);
   return { rows, as_of: undefined, next: undefined, total: rows.length, found: rows.length };
 }
-
-const header = [
-  ...['account', 'user', 'address', 'server', 'exit_ip', 'service', 'connections'],
-  ...['bytes_down', 'bytes_up', 'since', 'last_byte', 'identified_by'],
-];
-const cells = (group: ConnectionGroup) => [
-  ...[group.account, group.user, group.address, group.server, group.exit_ip, group.service],
-  ...[group.connections, group.down, group.up, isoTime(group.since)],
-  ...[isoTime(group.last_byte_at), credentialsText(group)],
-];

@@ -2,8 +2,9 @@
 import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
 import { operatorScope, type Scope } from '../api/scope.ts';
-import { columnBytes } from '../format.ts';
+import { columnBytes, isoTime } from '../format.ts';
 import { CutText } from '../forms/columns.tsx';
+import type { CsvColumns } from '../forms/export.tsx';
 import type { OpenDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
 import { Since } from '../relative_time.tsx';
@@ -178,3 +179,16 @@ export function SumsTable({ rows, heading, scope, choice, linkTo, open, filters 
     />
   );
 }
+
+/** The columns of the list as a file. */
+export const csvColumns: CsvColumns<ConnectionGroup> = {
+  header: [
+    ...['account', 'user', 'address', 'server', 'exit_ip', 'service', 'connections'],
+    ...['bytes_down', 'bytes_up', 'since', 'last_byte', 'identified_by'],
+  ],
+  cells: (group) => [
+    ...[group.account, group.user, group.address, group.server, group.exit_ip, group.service],
+    ...[group.connections, group.down, group.up, isoTime(group.since)],
+    ...[isoTime(group.last_byte_at), credentialsText(group)],
+  ],
+};

@@ -2,20 +2,19 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAddressState } from '../address.ts';
 import { useScope } from '../api/scope.ts';
-import { ExportMenu, timeText } from '../forms/export.tsx';
+import { ExportMenu } from '../forms/export.tsx';
 import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { ManyBar } from '../forms/many.tsx';
-import { adderOf } from '../forms/note.tsx';
 import { OfEntry } from '../forms/of_entry.tsx';
 import { Removals } from '../forms/remove_all.tsx';
 import { useServerChoices } from '../forms/server_choices.ts';
 import { ServerField } from '../forms/server_field.tsx';
-import { Button, Empty, Page } from '../ui/ui.ts';
+import { AddButton, Empty, Page } from '../ui/ui.ts';
 import { type DnsEntry, newsOf } from './entries.ts';
 import { DnsForm } from './form.tsx';
 import { EntryNodes } from './nodes.tsx';
-import { DnsTable } from './table.tsx';
+import { csvColumns, DnsTable } from './table.tsx';
 
 const sorts = ['hostname', 'ip', 'server', 'expiry', 'id'] as const;
 const states = {
@@ -46,14 +45,9 @@ export function DnsPage() {
     openLinked('change', String(id));
   }
   const add = (
-    <Button
-      kind="primary"
-      icon="plus"
-      disabledReason={readOnlyReason}
-      onClick={() => openLinked('add')}
-    >
+    <AddButton disabledReason={readOnlyReason} onClick={() => openLinked('add')}>
       Add an entry
-    </Button>
+    </AddButton>
   );
   return (
     <Page
@@ -72,7 +66,7 @@ export function DnsPage() {
         placeholder="Hostname, address or note"
         fields={
           <ServerField
-            name="of"
+            name="on_server"
             value={server}
             onInput={setServer}
             none="All servers"
@@ -85,7 +79,7 @@ export function DnsPage() {
         <DnsTable
           {...table}
           {...{ open, openLinked }}
-          buttons={<ExportMenu name="custom-dns" pages={pages} {...{ header, cells }} />}
+          buttons={<ExportMenu name="custom-dns" pages={pages} {...csvColumns} />}
         />
       </FilteredList>
       <Removals list="overrides" entries={pages.total} open={open}>
@@ -96,14 +90,6 @@ export function DnsPage() {
     </Page>
   );
 }
-
-const header = [
-  ...['hostname', 'resolves_to', 'server', 'state', 'expires', 'note', 'added_by', 'added_at'],
-];
-const cells = (entry: DnsEntry) => [
-  ...[entry.hostname, entry.ip, entry.server, entry.status, timeText(entry.expiry), entry.note],
-  ...[adderOf(entry), timeText(entry.added_at)],
-];
 
 /** Announces to screen readers which entries have become active. */
 function News({ entries }: { entries: readonly DnsEntry[] }) {

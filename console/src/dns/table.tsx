@@ -3,8 +3,9 @@ import { useLocation } from 'wouter-preact';
 import { changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { CutText } from '../forms/columns.tsx';
+import { type CsvColumns, timeText } from '../forms/export.tsx';
 import { FormDialog, type OpenDialog, type OpenLinked } from '../forms/form_dialog.tsx';
-import { noteColumns } from '../forms/note.tsx';
+import { adderOf, noteColumns } from '../forms/note.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { addressOf, paths } from '../paths.ts';
 import { Until } from '../relative_time.tsx';
@@ -145,3 +146,14 @@ function RemoveEntry({ entry, onClose }: { entry: DnsEntry; onClose: () => void 
     </FormDialog>
   );
 }
+
+/** The columns of the list as a file. */
+export const csvColumns: CsvColumns<DnsEntry> = {
+  header: [
+    ...['hostname', 'resolves_to', 'server', 'state', 'expires', 'note', 'added_by', 'added_at'],
+  ],
+  cells: (entry) => [
+    ...[entry.hostname, entry.ip, entry.server, entry.status, timeText(entry.expiry), entry.note],
+    ...[adderOf(entry), timeText(entry.added_at)],
+  ],
+};

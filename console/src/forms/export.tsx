@@ -14,12 +14,16 @@ export const timeText = (at: number | null) => (at === null ? '' : isoTime(at));
 
 type Next = Record<string, string>;
 
-interface ExportProps<T> {
+/** The columns of a CSV file. */
+export interface CsvColumns<T> {
+  header: readonly string[];
+  cells: (row: T) => Array<string | number>;
+}
+
+interface ExportProps<T> extends CsvColumns<T> {
   /** The file name without its extension. */
   name: string;
   pages: Pick<Pages<T>, 'readToSave'>;
-  header: readonly string[];
-  cells: (row: T) => Array<string | number>;
 }
 
 type Format = 'CSV' | 'JSON';

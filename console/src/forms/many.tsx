@@ -74,7 +74,7 @@ function RemoveMany({ list, selected, selection, onClose }: ManyProps) {
           ? 'Connections from these addresses will need a username and a proxy access token. Open ones will end.'
           : 'On the override ports of their servers, these hostnames will resolve as they do for everyone else.'}
       </p>
-      <p class="note">You can restore them on this page for seven days.</p>
+      <p class="note">You can undo this on this page for seven days.</p>
     </FormDialog>
   );
 }

@@ -69,13 +69,15 @@ function RemoveAll({ list, entries, children, onClose }: RemoveAllProps) {
 
   return (
     <FormDialog
-      title={`Remove all ${count(entries, singular, many)}?`}
+      title={
+        entries === 1 ? `Remove the ${singular}?` : `Remove all ${count(entries, singular, many)}?`
+      }
       verb={`Remove ${count(entries, 'entry', 'entries')}`}
       onSubmit={submit}
       onClose={onClose}
     >
       <p>{children}</p>
-      <p class="note">You can restore them on this page for seven days.</p>
+      <p class="note">You can undo this on this page for seven days.</p>
       {mustType && (
         <TextField
           label={`To confirm, type ${account} (the account) or ${entries} (the number)`}

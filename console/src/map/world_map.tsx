@@ -1,4 +1,4 @@
-// A map of the world with selectable points: one stop of the Tab key, arrow keys within.
+// A world map with selectable points: one stop of the Tab key, arrow keys within.
 
 import { center, land, scale, width } from 'virtual:world-map';
 import { useMemo, useState } from 'preact/hooks';

@@ -8,7 +8,7 @@ import { useDialog } from '../forms/form_dialog.tsx';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
 import { Until } from '../relative_time.tsx';
-import { Badge, Button, type Column, Empty, Meter, Page, Table } from '../ui/ui.ts';
+import { AddButton, Badge, type Column, Empty, Meter, Page, Table } from '../ui/ui.ts';
 import { ManyAccountsBar } from './accounts_many.tsx';
 import { NewAccountDialog } from './forms/account_form.tsx';
 import { type Account, accountFilters, accountStates } from './states.ts';
@@ -32,11 +32,7 @@ export function AccountsPage() {
       />
     ),
   });
-  const create = (
-    <Button kind="primary" icon="plus" onClick={() => openLinked('create')}>
-      Create an account
-    </Button>
-  );
+  const create = <AddButton onClick={() => openLinked('create')}>Create an account</AddButton>;
   return (
     <Page note="The customers of the network and their contracts." actions={create}>
       <FilteredList

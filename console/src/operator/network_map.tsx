@@ -1,4 +1,4 @@
-// The network on the map of the world: each place by the status of its nodes and exit IPs. A mark
+// The network on the world map: each place by the status of its nodes and exit IPs. A mark
 // leads to its servers.
 import { useRead } from '../api/reading.ts';
 import { cityName, count, country } from '../format.ts';
@@ -55,7 +55,7 @@ export function NetworkMap({ selected = '', onSelect }: NetworkMapProps) {
       <Loaded reading={places} name="the places of the servers">
         {(all) => (
           <WorldMap
-            label="Servers of the network on a map of the world"
+            label="World map of the servers of the network"
             points={all.map((place) => pointOf(place, isSelected.has(placeText(place))))}
             legend={legend}
             onSelect={select}

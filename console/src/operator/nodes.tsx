@@ -2,17 +2,17 @@
 import { Link } from 'wouter-preact';
 import type { ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
-import { ExportMenu, timeText } from '../forms/export.tsx';
+import { ExportMenu } from '../forms/export.tsx';
 import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
 import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
 import { UntilWithDate } from '../relative_time.tsx';
-import { Badge, Button, Card, type Column, Empty, Loaded, Page, Table } from '../ui/ui.ts';
+import { AddButton, Badge, Card, type Column, Empty, Loaded, Page, Table } from '../ui/ui.ts';
 import { InviteNodeDialog } from './forms/node_invite.tsx';
 import { HeldUsage } from './held_usage.tsx';
 import { ManyNodesBar } from './nodes_many.tsx';
-import { NodesTable } from './nodes_table.tsx';
-import { type Node, nodeFilters } from './states.ts';
+import { csvColumns, NodesTable } from './nodes_table.tsx';
+import { nodeFilters } from './states.ts';
 
 const sorts = [
   ...(['name', 'server', 'state', 'version'] as const),
@@ -28,11 +28,7 @@ export function NodesPage() {
   const { dialog, open, openLinked } = useDialog({
     invite: (close, server) => <InviteNodeDialog server={server} onClose={close} />,
   });
-  const invite = (
-    <Button kind="primary" icon="plus" onClick={() => openLinked('invite')}>
-      Invite a node
-    </Button>
-  );
+  const invite = <AddButton onClick={() => openLinked('invite')}>Invite a node</AddButton>;
   return (
     <Page title="Nodes" note="Machines that carry the servers’ traffic." actions={invite}>
       <FilteredList
@@ -49,7 +45,7 @@ export function NodesPage() {
         <NodesTable
           {...table}
           open={open}
-          buttons={<ExportMenu name="nodes" pages={pages} {...{ header, cells }} />}
+          buttons={<ExportMenu name="nodes" pages={pages} {...csvColumns} />}
         />
       </FilteredList>
       <HeldUsage />
@@ -58,17 +54,6 @@ export function NodesPage() {
     </Page>
   );
 }
-
-const header = [
-  ...['id', 'node', 'server', 'online', 'drained_since', 'changes_behind', 'connections'],
-  ...['bytes_per_second', 'problems', 'version', 'seen', 'joined', 'certificate_ends'],
-];
-const cells = (node: Node) => [
-  ...[node.id, node.name, node.server, node.live ? 'yes' : 'no', timeText(node.drained_at)],
-  ...[node.lag, node.connections ?? '', node.bytes_per_second],
-  ...[node.faults.map(({ message }) => message).join(' '), node.version],
-  ...[node.seen_at, node.joined_at, node.certificate_expiry].map(timeText),
-];
 
 type Invite = ResponseOf<'admin_list_invites'>[number];
 

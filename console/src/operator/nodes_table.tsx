@@ -4,6 +4,7 @@ import { Link } from 'wouter-preact';
 import { change, useRead } from '../api/reading.ts';
 import { columnRate } from '../format.ts';
 import { CutText, Nothing } from '../forms/columns.tsx';
+import { type CsvColumns, timeText } from '../forms/export.tsx';
 import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
 import { Since, Until } from '../relative_time.tsx';
@@ -270,3 +271,17 @@ function RevokeNode({ node, onClose }: NodeDialogProps) {
     </FormDialog>
   );
 }
+
+/** The columns of the list as a file. */
+export const csvColumns: CsvColumns<Node> = {
+  header: [
+    ...['id', 'node', 'server', 'online', 'drained_since', 'changes_behind', 'connections'],
+    ...['bytes_per_second', 'problems', 'version', 'seen', 'joined', 'certificate_ends'],
+  ],
+  cells: (node) => [
+    ...[node.id, node.name, node.server, node.live ? 'yes' : 'no', timeText(node.drained_at)],
+    ...[node.lag, node.connections ?? '', node.bytes_per_second],
+    ...[node.faults.map(({ message }) => message).join(' '), node.version],
+    ...[node.seen_at, node.joined_at, node.certificate_expiry].map(timeText),
+  ],
+};

@@ -7,7 +7,7 @@ import { FormDialog, OfRecord, useDialog } from '../forms/form_dialog.tsx';
 import { NameField } from '../forms/name_field.tsx';
 import { addressOf, paths } from '../paths.ts';
 import { serviceName } from '../services.ts';
-import { Button, Card, type Column, LinesField, Loaded, Page, Table, textOf } from '../ui/ui.ts';
+import { AddButton, Card, type Column, LinesField, Loaded, Page, Table, textOf } from '../ui/ui.ts';
 
 type Scheme = ResponseOf<'admin_list_port_schemes'>[number];
 type Bases = Scheme['bases'];
@@ -30,11 +30,7 @@ export function PortSchemesPage() {
   return (
     <Page
       note="The ports that lead to the exit IPs of a server, with their services. An account uses the ports of its own scheme."
-      actions={
-        <Button kind="primary" icon="plus" onClick={() => openLinked('add')}>
-          Add a port scheme
-        </Button>
-      }
+      actions={<AddButton onClick={() => openLinked('add')}>Add a port scheme</AddButton>}
     >
       <Card>
         <Loaded reading={schemes} name="the port schemes">

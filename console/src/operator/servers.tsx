@@ -16,6 +16,7 @@ import { CountryField } from '../servers/country_field.tsx';
 import { serviceNames, shortServices } from '../services.ts';
 import { health } from '../ui/health.ts';
 import {
+  AddButton,
   Badge,
   Button,
   Card,
@@ -72,9 +73,7 @@ export function ServersPage() {
         {map === '' ? 'Show map' : 'Hide map'}
       </Button>
       <Button onClick={() => openLinked('import')}>Import an inventory …</Button>
-      <Button kind="primary" icon="plus" onClick={() => openLinked('add')}>
-        Add a server
-      </Button>
+      <AddButton onClick={() => openLinked('add')}>Add a server</AddButton>
     </>
   );
   return (

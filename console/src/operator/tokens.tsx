@@ -7,7 +7,7 @@ import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
 import { FormDialog, MakerDialog, useDialog } from '../forms/form_dialog.tsx';
 import { NameField } from '../forms/name_field.tsx';
 import { RevokeBar } from '../tokens/revoke.tsx';
-import { Button, CheckField, type Column, Page, ShownOnce, Table, textOf } from '../ui/ui.ts';
+import { AddButton, CheckField, type Column, Page, ShownOnce, Table, textOf } from '../ui/ui.ts';
 
 type Token = ResponseOf<'admin_list_tokens'>[number];
 
@@ -25,11 +25,7 @@ export function TokensPage() {
   return (
     <Page
       note="An operator token gives full access. Create one for each person: the audit log shows its name."
-      actions={
-        <Button kind="primary" icon="plus" onClick={() => openLinked('create')}>
-          Create a token
-        </Button>
-      }
+      actions={<AddButton onClick={() => openLinked('create')}>Create a token</AddButton>}
     >
       <FilteredList
         name="the operator tokens"

@@ -7,16 +7,16 @@ import { LookBack } from '../activity/look_back.tsx';
 import { useAddressStates, usePath } from '../address.ts';
 import { usePages } from '../api/paging.ts';
 import type { Scope } from '../api/scope.ts';
-import { ExportMenu, timeText } from '../forms/export.tsx';
+import { ExportMenu } from '../forms/export.tsx';
 import { ServerField } from '../forms/server_field.tsx';
 import type { Choices } from '../forms/suggest_field.tsx';
 import { Views } from '../forms/views.tsx';
 import { addressOf } from '../paths.ts';
 import { isAddress, useTyped } from '../typed.ts';
 import { Card, DateField, FilterBar, SearchField, SelectField } from '../ui/ui.ts';
-import { RefusalTable } from './table.tsx';
+import { csvColumns, RefusalTable } from './table.tsx';
 import type { Refusal } from './to_test.ts';
-import { reasonOptions, reasonWords } from './words.ts';
+import { reasonOptions } from './words.ts';
 import '../style/activity.css';
 
 const noFilters = {
@@ -108,7 +108,7 @@ export function RefusalList({ scope, useServers, children, rareFields }: Refusal
         name="the refused connections"
         noun="row"
         onClear={() => navigate(addressOf(path, {}), { replace: true })}
-        exporter={<ExportMenu<Refusal> name="refused" pages={pages} {...{ header, cells }} />}
+        exporter={<ExportMenu<Refusal> name="refused" pages={pages} {...csvColumns} />}
         empty={{
           title: 'Nothing refused lately',
           text: 'Refused connections appear here within seconds.',
@@ -120,12 +120,3 @@ export function RefusalList({ scope, useServers, children, rareFields }: Refusal
     </Card>
   );
 }
-
-const header = [
-  ...['time', 'address', 'reason', 'in_words', 'times', 'account', 'user', 'server', 'node'],
-  ...['service', 'port'],
-];
-const cells = (row: Refusal) => [
-  ...[timeText(row.at), row.address, row.reason, reasonWords(row.reason), row.count],
-  ...[row.account ?? '', row.user ?? '', row.server, row.node ?? '', row.service, row.port ?? ''],
-];

@@ -4,6 +4,7 @@ import { Link } from 'wouter-preact';
 import { usePath } from '../address.ts';
 import type { Scope } from '../api/scope.ts';
 import { AuthlistForm } from '../authlist/form.tsx';
+import { type CsvColumns, timeText } from '../forms/export.tsx';
 import { addressOf, paths } from '../paths.ts';
 import { Since } from '../relative_time.tsx';
 import { serviceName } from '../services.ts';
@@ -125,3 +126,15 @@ const columnsFor = (scope: Scope | undefined, ofUser: boolean): Column<Refusal>[
       ]),
   ...place,
 ];
+
+/** The columns of the list as a file. */
+export const csvColumns: CsvColumns<Refusal> = {
+  header: [
+    ...['time', 'address', 'reason', 'in_words', 'times', 'account', 'user', 'server', 'node'],
+    ...['service', 'port'],
+  ],
+  cells: (row) => [
+    ...[timeText(row.at), row.address, row.reason, reasonWords(row.reason), row.count],
+    ...[row.account ?? '', row.user ?? '', row.server, row.node ?? '', row.service, row.port ?? ''],
+  ],
+};

@@ -6,7 +6,7 @@ import { isOneOf } from '../ui/ui.ts';
 import { stateFilters } from './rows.ts';
 
 /** The servers in the list. */
-export const views = { contract: 'On the contract', others: 'Not on it', all: 'All' } as const;
+export const views = { contract: 'On the contract', others: 'Others', all: 'All' } as const;
 export type View = keyof typeof views;
 
 const sorts = [

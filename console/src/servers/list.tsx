@@ -1,6 +1,6 @@
 // The list of servers with its filters: those on the contract, the others, or all.
 import { useScope } from '../api/scope.ts';
-import { ExportMenu, timeText } from '../forms/export.tsx';
+import { ExportMenu } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { useList } from '../forms/list.ts';
 import { Views } from '../forms/views.tsx';
@@ -20,8 +20,8 @@ import { CountryField } from './country_field.tsx';
 import { type ServerFilters, type View, views } from './filters.ts';
 import { ManyServersBar } from './many.tsx';
 import { countsOf, placesName, type ServerPlace } from './places.ts';
-import { type NetworkServer, stateFilters, summaryOf } from './rows.ts';
-import { ServersTable } from './table.tsx';
+import { stateFilters } from './rows.ts';
+import { csvColumns, ServersTable } from './table.tsx';
 
 interface ServerListProps {
   /** Undefined until they are read. */
@@ -41,7 +41,7 @@ export function ServerList({ places, filters }: ServerListProps) {
   );
   const counts = places && countsOf(places);
   return (
-    <Card title="List of servers">
+    <Card>
       <div class="row">
         <Choice
           label="Which servers"
@@ -73,9 +73,7 @@ export function ServerList({ places, filters }: ServerListProps) {
               sorting={filters.sorting}
               view={view}
               open={open}
-              buttons={
-                <ExportMenu name={`${account}-servers`} pages={pages} {...{ header, cells }} />
-              }
+              buttons={<ExportMenu name={`${account}-servers`} pages={pages} {...csvColumns} />}
             />
           )
         }
@@ -84,17 +82,6 @@ export function ServerList({ places, filters }: ServerListProps) {
     </Card>
   );
 }
-
-const header = [
-  ...['server', 'hostname', 'title', 'city', 'country', 'services', 'exit_ips', 'state'],
-  ...['bytes_in_period', 'bytes_in_30_days', 'own_limit_bytes', 'added_at'],
-];
-const cells = ({ server, hostname, title, location, own: entry, ...row }: NetworkServer) => [
-  ...[server, hostname, title, location.city, location.country, row.services.join(' ')],
-  ...[row.ip_count, entry ? summaryOf(entry).state : 'not on the contract'],
-  ...[entry?.current ?? '', entry?.last_30_days ?? '', entry?.limit_bytes ?? ''],
-  timeText(entry?.added_at ?? null),
-];
 
 interface FilterFieldsProps {
   places: readonly ServerPlace[];

@@ -45,7 +45,7 @@ export function ServerMap({ places: read, filters }: ServerMapProps) {
       <div class={isShown ? 'servers-map' : undefined}>
         {isShown && (
           <WorldMap
-            label="World map of servers. The list below has the same data."
+            label="World map of servers. The list below has the same data"
             points={points}
             legend={legend}
             onSelect={select}

@@ -4,6 +4,7 @@ import { type Scope, useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
 import { cityName, columnBytes } from '../format.ts';
 import { CutText } from '../forms/columns.tsx';
+import { type CsvColumns, timeText } from '../forms/export.tsx';
 import type { OpenDialog } from '../forms/form_dialog.tsx';
 import { Since } from '../relative_time.tsx';
 import '../style/lists.css';
@@ -76,7 +77,7 @@ function columnsOf({ isOperator, paths }: Scope, view: View): Array<Column<Netwo
     {
       heading: 'Status',
       sort: 'state',
-      cell: ({ own: entry }) => (entry ? <ServerStatus server={entry} /> : 'not on it'),
+      cell: ({ own: entry }) => (entry ? <ServerStatus server={entry} /> : 'not on the contract'),
     },
     {
       heading: 'This period',
@@ -166,3 +167,17 @@ function actionsOn(row: NetworkServer, scope: Scope, open: OpenDialog): RowActio
     },
   ];
 }
+
+/** The columns of the list as a file. */
+export const csvColumns: CsvColumns<NetworkServer> = {
+  header: [
+    ...['server', 'hostname', 'title', 'city', 'country', 'services', 'exit_ips', 'state'],
+    ...['bytes_in_period', 'bytes_in_30_days', 'own_limit_bytes', 'added_at'],
+  ],
+  cells: ({ server, hostname, title, location, own: entry, ...row }) => [
+    ...[server, hostname, title, location.city, location.country, row.services.join(' ')],
+    ...[row.ip_count, entry ? summaryOf(entry).state : 'not on the contract'],
+    ...[entry?.current ?? '', entry?.last_30_days ?? '', entry?.limit_bytes ?? ''],
+    timeText(entry?.added_at ?? null),
+  ],
+};

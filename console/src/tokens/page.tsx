@@ -1,13 +1,13 @@
 // API tokens, with which programs sign in to the account API.
 import { changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import { ExportMenu, timeText } from '../forms/export.tsx';
+import { ExportMenu } from '../forms/export.tsx';
 import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
-import { Button, Card, Copy, Empty, Page } from '../ui/ui.ts';
-import { type ApiToken, curlWith, NewApiTokenDialog } from './form.tsx';
+import { AddButton, Card, Copy, Empty, Page } from '../ui/ui.ts';
+import { curlWith, NewApiTokenDialog } from './form.tsx';
 import { RevokeBar } from './revoke.tsx';
-import { TokenTable } from './table.tsx';
+import { csvColumns, TokenTable } from './table.tsx';
 
 const sorts = ['id', 'name', 'created_at', 'expiry', 'last_used_at'] as const;
 const states = { active: 'Active', expired: 'Expired', unused: 'Never used' };
@@ -22,11 +22,7 @@ export function TokensPage() {
   const { dialog, open, openLinked } = useDialog({
     create: (close) => <NewApiTokenDialog onClose={close} />,
   });
-  const create = (
-    <Button kind="primary" icon="plus" onClick={() => openLinked('create')}>
-      New API token
-    </Button>
-  );
+  const create = <AddButton onClick={() => openLinked('create')}>New API token</AddButton>;
   const revoke = (ids: number[]) => changeIn(scope, 'revoke_tokens', { body: { ids } });
   return (
     <Page
@@ -53,7 +49,7 @@ export function TokensPage() {
         <TokenTable
           {...table}
           open={open}
-          buttons={<ExportMenu name="api-tokens" pages={pages} {...{ header, cells }} />}
+          buttons={<ExportMenu name="api-tokens" pages={pages} {...csvColumns} />}
         />
         {rows.some(({ viewable }) => !viewable) && (
           <p class="note">
@@ -67,12 +63,6 @@ export function TokensPage() {
     </Page>
   );
 }
-
-const header = ['id', 'name', 'access', 'expires', 'created', 'last_used'];
-const cells = ({ id, name, read_only, expiry, created_at, last_used_at }: ApiToken) => [
-  ...[id, name, read_only ? 'read-only' : 'full'],
-  ...[expiry, created_at, last_used_at].map(timeText),
-];
 
 function Use() {
   const { origin } = location;

@@ -1,5 +1,6 @@
 // The API tokens of an account as a table.
 import { CutText, createdColumn, lastUsedColumn } from '../forms/columns.tsx';
+import { type CsvColumns, timeText } from '../forms/export.tsx';
 import type { OpenDialog } from '../forms/form_dialog.tsx';
 import { now } from '../now.ts';
 import { Until } from '../relative_time.tsx';
@@ -65,3 +66,12 @@ const columns: Array<Column<ApiToken>> = [
   createdColumn,
   lastUsedColumn,
 ];
+
+/** The columns of the list as a file. */
+export const csvColumns: CsvColumns<ApiToken> = {
+  header: ['id', 'name', 'access', 'expires', 'created', 'last_used'],
+  cells: ({ id, name, read_only, expiry, created_at, last_used_at }) => [
+    ...[id, name, read_only ? 'read-only' : 'full'],
+    ...[expiry, created_at, last_used_at].map(timeText),
+  ],
+};

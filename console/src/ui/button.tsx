@@ -40,6 +40,11 @@ export function Button({
   );
 }
 
+/** The main button of a list's page, which adds a record. */
+export const AddButton = (props: Omit<ButtonProps, 'kind' | 'icon'>) => (
+  <Button {...props} kind="primary" icon="plus" />
+);
+
 /** Saves what a card shows as CSV; screen readers hear what that is, such as "accounts". */
 export function ExportCsvButton({ records, ...rest }: { records: string } & ButtonProps) {
   return (

@@ -11,7 +11,7 @@ import { nameBelow } from '../paths.ts';
 import { Since } from '../relative_time.tsx';
 import '../style/users.css';
 import {
-  Button,
+  AddButton,
   Card,
   type Column,
   Empty,
@@ -81,11 +81,7 @@ function ListPage() {
     },
   });
   const actionsOf = useUserActions({ open, openLinked });
-  const add = (
-    <Button kind="primary" icon="plus" onClick={() => openLinked('add')}>
-      Add a user
-    </Button>
-  );
+  const add = <AddButton onClick={() => openLinked('add')}>Add a user</AddButton>;
   return (
     <Page
       note={
