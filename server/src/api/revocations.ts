@@ -2,10 +2,10 @@
 import type { FastifyRequest } from 'fastify';
 
 /** Lists of records, and fields of one; a change of them may let through less than before. */
-const several = ['entries', 'users', 'accounts'];
-const replacing = ['ip', 'user', 'expiry', 'limit_bytes', 'limits', 'hostname', 'server'];
+const listFields = ['entries', 'users', 'accounts'];
+const recordFields = ['ip', 'user', 'expiry', 'limit_bytes', 'limits', 'hostname', 'server'];
 /** A saved view lets no connection through. */
-const isView = /\/views\/:id$/;
+const viewPath = /\/views\/:id$/;
 
 /**
  * True for a removal, a raised token_version, a suspension, a withdrawn verification, a changed
@@ -14,7 +14,7 @@ const isView = /\/views\/:id$/;
  */
 export function isRevocation({ method, routeOptions, body }: FastifyRequest): boolean {
   const url = routeOptions.url ?? '';
-  if (isView.test(url)) return false;
+  if (viewPath.test(url)) return false;
   if (
     method === 'DELETE' ||
     /\/(token_version|erase|password|remove|end_sessions|connections\/end)$/.test(url)
@@ -22,16 +22,16 @@ export function isRevocation({ method, routeOptions, body }: FastifyRequest): bo
     return true;
   if (method !== 'PATCH' && method !== 'PUT') return false;
   const fields = (body ?? {}) as Record<string, unknown>;
-  const takesFlag = Object.values((fields.flags as object | undefined) ?? {}).includes(false);
-  const isTakenAway =
+  const removesFlag = Object.values((fields.flags as object | undefined) ?? {}).includes(false);
+  const isWithdrawn =
     fields.active === false ||
     fields.proven === false ||
     fields.suspended === true ||
     fields.drained === true ||
-    takesFlag;
+    removesFlag;
   return (
-    isTakenAway ||
-    several.some((name) => Array.isArray(fields[name])) ||
-    replacing.some((name) => fields[name] !== undefined && fields[name] !== null)
+    isWithdrawn ||
+    listFields.some((name) => Array.isArray(fields[name])) ||
+    recordFields.some((name) => fields[name] !== undefined && fields[name] !== null)
   );
 }
