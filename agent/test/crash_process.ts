@@ -2,7 +2,7 @@
 // was acknowledged.
 import type { NodeRecord } from '../src/policy/records.ts';
 import { Store } from '../src/store/store.ts';
-import { epoch, inPieces, snapshotText, type Told } from './stored.ts';
+import { epoch, inPieces, type StoreCall, snapshotText } from './stored.ts';
 
 const noon = 1_800_000_000;
 
@@ -22,7 +22,7 @@ const records: NodeRecord[] = [1, 2].flatMap((account): NodeRecord[] => [
   }),
 ]);
 
-const change = (revision: number): Told => ({
+const change = (revision: number): StoreCall => ({
   revision,
   heard_at: noon + revision,
   records: [
@@ -37,7 +37,7 @@ const change = (revision: number): Told => ({
 });
 
 /** The calls that it gets, and its own work in between. */
-export const story: Array<Told | 'compact' | 'reopen'> = [
+export const story: Array<StoreCall | 'compact' | 'reopen'> = [
   { replaced: { epoch, revision: 10 }, heard_at: noon, records: records },
   change(11),
   change(12),
@@ -50,7 +50,7 @@ export const story: Array<Told | 'compact' | 'reopen'> = [
   change(6),
 ];
 
-export const toldIn = (story: Array<Told | string>) =>
+export const storeCallsIn = (story: Array<StoreCall | string>) =>
   story.filter((step) => typeof step !== 'string');
 
 async function live(dir: string): Promise<void> {

@@ -1,23 +1,12 @@
 // Starts the embedded engine for the scenarios, on a policy and a name server of its own.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import pino from 'pino';
 import { systemClock } from '../src/clock.ts';
 import { readConfig } from '../src/config.ts';
 import { type EmbeddedOptions, startEmbedded } from '../src/embedded/engine.ts';
-import { Store } from '../src/store/store.ts';
-import {
-  createCertificateChain,
-  nameServerIp,
-  now,
-  rules,
-  startNameServer,
-} from './proxy_world.ts';
+import type { Store } from '../src/store/store.ts';
+import { createNodeFolder } from './node_folder.ts';
+import { nameServerIp, rules } from './proxy_world.ts';
 import type { NodeOptions, ProxyNode } from './scenarios/scene.ts';
-import { inPieces, snapshotText } from './stored.ts';
-
-const certificate = createCertificateChain('proxy.test');
 
 export interface EmbeddedNode extends ProxyNode {
   dir: string;
@@ -26,51 +15,25 @@ export interface EmbeddedNode extends ProxyNode {
 
 export async function startEmbeddedNode(
   options: NodeOptions,
-  own: Partial<EmbeddedOptions> = {},
+  overrides: Partial<EmbeddedOptions> = {},
 ): Promise<EmbeddedNode> {
-  const dir = mkdtempSync(join(tmpdir(), 'exitward-embedded-'));
-  const [crt, key] = [join(dir, 'proxy.crt'), join(dir, 'proxy.key')];
-  writeFileSync(crt, certificate.cert);
-  writeFileSync(key, certificate.key);
-  const names = await startNameServer(options.names ?? new Map(), { ip: nameServerIp, port: 0 });
-  const config = readConfig({
-    EXITWARD_AGENT_STATE_DIR: dir,
-    EXITWARD_AGENT_DNS_SERVERS: names.address,
-    EXITWARD_AGENT_TLS_CERT: crt,
-    EXITWARD_AGENT_TLS_KEY: key,
-    ...options.settings,
-  });
-  const policy = join(dir, 'policy');
-  options.prepare?.(policy);
-  const store = await Store.open(policy);
-  const start = { epoch: 'e1', revision: 1 };
-  await store.replace(inPieces(snapshotText(start, options.records)), options.heard_at ?? now());
+  const folder = await createNodeFolder(options, { ip: nameServerIp, port: 0 });
+  const { dir, store, certificate } = folder;
   const engine = await startEmbedded({
-    config,
+    config: readConfig(folder.settings),
     rules: { ...rules, ...options.rules },
-    dir: policy,
+    dir: folder.policy,
     unstored: store.unstored,
     clock: systemClock,
     log: pino({ level: 'silent' }),
-    ...own,
+    ...overrides,
   });
-  let revision = 1;
   return {
-    dir,
-    store,
-    engine,
-    certificate: certificate.authority,
-    async apply(...records) {
-      revision += 1;
-      store.append(revision, now(), records);
-      const position = await engine.catchUp();
-      if (position?.revision !== revision) throw new Error(`applied ${position?.revision} only`);
-    },
+    ...{ dir, store, engine, certificate },
+    apply: (...records) => folder.apply(engine, records),
     async stop() {
       await engine.stop({ leave_running: false });
-      await store.close();
-      names.stop();
-      rmSync(dir, { recursive: true, force: true });
+      await folder.remove();
     },
   };
 }

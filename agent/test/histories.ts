@@ -215,17 +215,15 @@ export const user = fc.constantFrom(...users).chain((id) =>
     ),
   }),
 );
+const entryId = fc.integer({ min: 1, max: 3 });
+const authlistValue = fc.record({
+  ip: fc.constantFrom(...listed),
+  user: fc.constantFrom(1, 1, 1, 2, 3),
+  expiry,
+});
 const authlist = fc.record({
   kind: fc.constant('authlist' as const),
-  account,
-  id: fc.integer({ min: 1, max: 3 }),
-  value: maybeNull(
-    fc.record({
-      ip: fc.constantFrom(...listed),
-      user: fc.constantFrom(1, 1, 1, 2, 3),
-      expiry,
-    }),
-  ),
+  ...{ account, id: entryId, value: maybeNull(authlistValue) },
 });
 /** By the node's own count, so it always comes after the user's record. */
 export const ownCount = fc.record({
@@ -234,17 +232,14 @@ export const ownCount = fc.record({
   id: fc.constantFrom(...users),
   value: maybeNull(fc.record({ until: expiry })),
 });
+const overrideValue = fc.record({
+  hostname: fc.constantFrom(...hostnames),
+  ip: fc.constantFrom(...dialled),
+  expiry,
+});
 const override = fc.record({
   kind: fc.constant('override' as const),
-  account,
-  id: fc.integer({ min: 1, max: 3 }),
-  value: maybeNull(
-    fc.record({
-      hostname: fc.constantFrom(...hostnames),
-      ip: fc.constantFrom(...dialled),
-      expiry,
-    }),
-  ),
+  ...{ account, id: entryId, value: maybeNull(overrideValue) },
 });
 const whole = fc.oneof(
   fc.record({ kind: fc.constant('account' as const), account, value: fc.constant(null) }),

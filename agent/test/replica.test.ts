@@ -16,10 +16,10 @@ import {
   createFolder,
   epoch,
   inPieces,
+  type StoreCall,
   snapshotText,
   stateAfter,
   stateOf,
-  type Told,
 } from './stored.ts';
 
 const entry = (account: number, id: number): NodeRecord => ({
@@ -33,7 +33,7 @@ const entry = (account: number, id: number): NodeRecord => ({
 let dir: string;
 let store: Store;
 let replica: Replica;
-let history: Told[];
+let history: StoreCall[];
 
 async function openStore(): Promise<void> {
   const opened = await Store.open(dir);

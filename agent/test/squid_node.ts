@@ -1,6 +1,5 @@
 // Starts a node with a real Squid for the tests, on a policy and a name server of its own.
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
 import { afterAll, afterEach } from 'vitest';
@@ -10,21 +9,11 @@ import type { Rules } from '../src/policy/decision.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
 import { type SquidOptions, startSquid } from '../src/squid/agent/engine.ts';
 import { findSquidUser } from '../src/squid/agent/unix_user.ts';
-import { Store } from '../src/store/store.ts';
-import {
-  allowed,
-  createCertificateChain,
-  now,
-  rules,
-  serverRecord,
-  startNameServer,
-  until,
-  usualRecords,
-} from './proxy_world.ts';
+import type { Store } from '../src/store/store.ts';
+import { createNodeFolder } from './node_folder.ts';
+import { allowed, rules, serverRecord, until, usualRecords } from './proxy_world.ts';
 import type { NodeOptions, ProxyNode } from './scenarios/scene.ts';
-import { inPieces, snapshotText } from './stored.ts';
 
-const certificate = createCertificateChain('proxy.test');
 /** Squid asks on port 53 only; test files that run at once have others. */
 const nameServerIp = `127.78.2.${100 + Number(process.env.VITEST_POOL_ID ?? 0)}`;
 
@@ -36,9 +25,9 @@ export interface SquidNode extends ProxyNode {
   /** Ends the agent's part, leaving Squid, and starts it again. */
   restart(settings?: Record<string, string>): Promise<void>;
   /**
-   * Starts again with these records, at revision 1. Resolves when nothing is left of what was
-   * before: no fault, connection, last use or leaving decider. False, and nothing is done: it has
-   * other settings by now.
+   * Starts again with these records, at revision 1. Resolves when nothing is left from before: no
+   * fault, connection, last use or leaving decider. False, and nothing is done: it has other
+   * settings now.
    */
   reset(records: NodeRecord[]): Promise<boolean>;
   /** The Squids that run, by their number. */
@@ -46,16 +35,15 @@ export interface SquidNode extends ProxyNode {
 }
 
 /**
- * The nodes of a test file, of which one runs at a time: one that tests share when they end with
- * all of it in health, and those that a test has for itself. They have the usual records, but this
- * server.
+ * The nodes of a test file, of which one runs at a time: a shared one, for tests that leave it
+ * healthy, and those that a test has for itself. They have the usual records, with this server.
  */
 export function nodesOfFile(rules: Partial<Rules> = {}) {
-  let own: SquidNode | undefined;
+  let single: SquidNode | undefined;
   let shared: SquidNode | undefined;
   afterEach(async () => {
-    await own?.stop();
-    own = undefined;
+    await single?.stop();
+    single = undefined;
   });
   /** Ends the shared one: its ports are free. */
   const stop = async () => {
@@ -68,8 +56,8 @@ export function nodesOfFile(rules: Partial<Rules> = {}) {
     stop,
     async start(settings: Record<string, string> = {}, server = serverRecord()) {
       await stop();
-      own = await startSquidNode({ settings, records: recordsWith(server), rules });
-      return own;
+      single = await startSquidNode({ settings, records: recordsWith(server), rules });
+      return single;
     },
     async share(server = serverRecord()) {
       const records = recordsWith(server);
@@ -84,60 +72,33 @@ export function nodesOfFile(rules: Partial<Rules> = {}) {
 
 export async function startSquidNode(
   options: NodeOptions,
-  own: Partial<SquidOptions> = {},
+  overrides: Partial<SquidOptions> = {},
 ): Promise<SquidNode> {
-  const dir = mkdtempSync(join(tmpdir(), 'exitward-squid-'));
-  const [crt, key] = [join(dir, 'proxy.crt'), join(dir, 'proxy.key')];
-  writeFileSync(crt, certificate.cert);
-  writeFileSync(key, certificate.key);
-  chmodSync(key, 0o600);
-  const names = await startNameServer(options.names ?? new Map(), {
-    ip: options.name_server ?? nameServerIp,
-    port: 53,
-  });
+  const folder = await createNodeFolder(
+    options,
+    { ip: options.name_server ?? nameServerIp, port: 53 },
+    { group: findSquidUser()?.gid },
+  );
+  const { dir, store, certificate } = folder;
   const configure = (settings: Record<string, string> = {}) =>
-    readConfig({
-      EXITWARD_AGENT_STATE_DIR: dir,
-      EXITWARD_AGENT_ALLOW_DESTINATIONS: allowed,
-      EXITWARD_AGENT_DNS_SERVERS: names.address,
-      EXITWARD_AGENT_TLS_CERT: crt,
-      EXITWARD_AGENT_TLS_KEY: key,
-      ...options.settings,
-      ...settings,
-    });
-  const policy = join(dir, 'policy');
-  options.prepare?.(policy);
-  const store = await Store.open(policy, { group: findSquidUser()?.gid });
-  const replace = (records: NodeRecord[], heard_at = now()) =>
-    store.replace(inPieces(snapshotText({ epoch: 'e1', revision: 1 }, records)), heard_at);
-  await replace(options.records, options.heard_at);
+    readConfig({ EXITWARD_AGENT_ALLOW_DESTINATIONS: allowed, ...folder.settings, ...settings });
   const config = configure();
   const nodeRules = { ...rules, ...options.rules, allowed: config.allowed };
   const start = (settings?: Record<string, string>) =>
     startSquid({
       config: configure(settings),
       rules: nodeRules,
-      dir: policy,
+      dir: folder.policy,
       unstored: store.unstored,
       clock: systemClock,
       log: pino({ level: 'silent' }),
-      ...own,
+      ...overrides,
     });
-  let revision = 1;
   let hasOtherSettings = false;
   const node: SquidNode = {
-    dir,
-    config,
-    rules: nodeRules,
-    store,
-    certificate: certificate.authority,
+    ...{ dir, config, rules: nodeRules, store, certificate },
     engine: await start(),
-    async apply(...records) {
-      revision += 1;
-      store.append(revision, now(), records);
-      const position = await node.engine.catchUp();
-      if (position?.revision !== revision) throw new Error(`applied ${position?.revision} only`);
-    },
+    apply: (...records) => folder.apply(node.engine, records),
     async restart(settings) {
       await node.engine.stop({ leave_running: true });
       hasOtherSettings = settings !== undefined;
@@ -145,8 +106,7 @@ export async function startSquidNode(
     },
     async reset(records) {
       if (hasOtherSettings) return false;
-      revision = 1;
-      await replace(records);
+      await folder.replace(records);
       await node.engine.catchUp();
       await until(async () => {
         const { open } = await node.engine.poll(undefined);
@@ -159,9 +119,7 @@ export async function startSquidNode(
     squids: () => findSquids(dir),
     async stop() {
       await node.engine.stop({ leave_running: false });
-      await store.close();
-      names.stop();
-      rmSync(dir, { recursive: true, force: true });
+      await folder.remove();
     },
   };
   await node.engine.catchUp();

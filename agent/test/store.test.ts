@@ -12,9 +12,9 @@ import {
   epoch,
   inPieces,
   readStored,
+  type StoreCall,
   snapshotText,
   stateAfter,
-  type Told,
 } from './stored.ts';
 
 const entry = (id: number, ip = `192.0.2.${id}`): NodeRecord => ({
@@ -23,7 +23,7 @@ const entry = (id: number, ip = `192.0.2.${id}`): NodeRecord => ({
   id,
   value: { ip, user: 1, expiry: noon + 60 },
 });
-const first: Told = { replaced: { epoch, revision: 10 }, heard_at: noon, records: usual };
+const first: StoreCall = { replaced: { epoch, revision: 10 }, heard_at: noon, records: usual };
 
 function folder(): string {
   const { dir, remove } = createFolder();
@@ -58,7 +58,7 @@ test('what was stored is there when it is opened again', async () => {
   const again = await openStore(dir);
   expect(again.position).toEqual({ epoch, revision: 15 });
   again.append(16, noon + 3, [entry(9)]);
-  const changes: Told[] = [
+  const changes: StoreCall[] = [
     first,
     { revision: 12, heard_at: noon + 1, records: [entry(7), entry(8)] },
     { revision: 16, heard_at: noon + 3, records: [entry(9)] },
@@ -118,7 +118,7 @@ test('questions are kept in no file, because they may hold tokens', async () => 
   store.append(11, noon, [question(3), entry(7)]);
   store.append(12, noon, [question(4)]);
   expect(bytesIn(dir).filter((bytes) => bytes.includes('canary'))).toEqual([]);
-  const changes: Told[] = [first, { revision: 12, heard_at: noon, records: [entry(7)] }];
+  const changes: StoreCall[] = [first, { revision: 12, heard_at: noon, records: [entry(7)] }];
   expect(await readStored(dir)).toEqual({
     position: { epoch, revision: 12 },
     state: stateAfter(changes),
@@ -181,7 +181,7 @@ test.each<[string, string, string]>([
   await expect(store.replace(inPieces(text, 65_536), noon + 9)).rejects.toThrow(message);
   expect(readdirSync(dir)).toEqual(before);
   store.append(12, noon + 2, [entry(8)]);
-  const changes: Told[] = [
+  const changes: StoreCall[] = [
     first,
     { revision: 12, heard_at: noon + 2, records: [entry(7), entry(8)] },
   ];
@@ -212,7 +212,7 @@ test('a snapshot replaces everything, with changes that came while it was read',
   await store.replace(slow(), noon + 2);
   expect(store.position).toEqual({ epoch: 'another', revision: 3 });
   store.append(4, noon + 3, [entry(8)]);
-  const changes: Told[] = [
+  const changes: StoreCall[] = [
     first,
     { replaced: { epoch: 'another', revision: 3 }, heard_at: noon + 2, records: usual },
     { revision: 4, heard_at: noon + 3, records: [entry(8)] },
@@ -243,7 +243,7 @@ test('two snapshots at a time do not mix', async () => {
 
 test('many changes become a new snapshot by themselves, and the old files go', async () => {
   const { dir, store } = await filled({ compact_bytes: 10_000 });
-  const changes: Told[] = [first];
+  const changes: StoreCall[] = [first];
   const snapshots = () => readdirSync(dir).filter((name) => name.endsWith('.snapshot'));
   const before = snapshots();
   const grow = () => {
@@ -310,7 +310,7 @@ test('a compaction that is given up while it writes leaves nothing behind', asyn
   await store.close();
   await expect(given).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }));
   expect(partials()).toEqual([]);
-  const changes: Told[] = [first, { revision: 11, heard_at: noon, records: many }];
+  const changes: StoreCall[] = [first, { revision: 11, heard_at: noon, records: many }];
   expect((await readStored(dir)).state).toEqual(stateAfter(changes));
 });
 

@@ -12,21 +12,21 @@ import { tries } from '../../test/effort.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
 import { Replica } from '../src/store/replica.ts';
 import { Store } from '../src/store/store.ts';
-import { story, toldIn } from './crash_process.ts';
+import { storeCallsIn, story } from './crash_process.ts';
 import { history, noon, seed, usual } from './histories.ts';
 import {
   createFolder,
   epoch,
   inPieces,
   readStored,
+  type StoreCall,
   snapshotText,
   stateAfter,
   stateOf,
-  type Told,
 } from './stored.ts';
 
-const written = toldIn(story);
-const positionAfter = (changes: readonly Told[]) => {
+const written = storeCallsIn(story);
+const positionAfter = (changes: readonly StoreCall[]) => {
   const last = changes.findLast((change) => 'replaced' in change)?.replaced;
   const end = changes.at(-1);
   return last && end && 'revision' in end ? { epoch: last.epoch, revision: end.revision } : last;
@@ -92,7 +92,7 @@ test('wherever it is killed, what was acknowledged is there, and it goes on from
       const store = await Store.open(dir);
       const length = await expectPrefix(dir, acknowledged, death);
       expect(store.position, death).toEqual(positionAfter(written.slice(0, length)));
-      const next: Told = { revision: 99, heard_at: noon, records: usual.slice(-3) };
+      const next: StoreCall = { revision: 99, heard_at: noon, records: usual.slice(-3) };
       if (length > 0) store.append(next.revision, next.heard_at, next.records);
       await store.close();
       const { state } = await readStored(dir);
@@ -139,7 +139,7 @@ test('wherever the changes are cut off or damaged, what stands before is the pol
   }
   store.append(13, noon, []);
   await store.close();
-  const all: Told[] = [...written.slice(0, 3), { revision: 13, heard_at: noon, records: [] }];
+  const all: StoreCall[] = [...written.slice(0, 3), { revision: 13, heard_at: noon, records: [] }];
   const name = readdirSync(dir).find((name) => name.endsWith('.changes')) as string;
   const bytes = readFileSync(join(dir, name));
   const ends = [...bytes.keys()].filter((at) => bytes[at] === 0x0a);
@@ -161,7 +161,7 @@ test('wherever the changes are cut off or damaged, what stands before is the pol
       expect(again.position, where).toEqual(positionAfter(expected));
       again.append(50, noon + 50, usual.slice(-1));
       await again.close();
-      const next: Told = { revision: 50, heard_at: noon + 50, records: usual.slice(-1) };
+      const next: StoreCall = { revision: 50, heard_at: noon + 50, records: usual.slice(-1) };
       expect((await readStored(copy)).state, where).toEqual(stateAfter([...expected, next]));
     }
   }
@@ -191,7 +191,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
  */
 class Subject {
   readonly dir: string;
-  written: Told[] = [];
+  written: StoreCall[] = [];
   store: Store;
   replica: Replica;
   revision = 0;

@@ -11,7 +11,7 @@ import { Replica } from '../src/store/replica.ts';
 export const epoch = '618e5642-1011-4b80-a662-5093b4533f07';
 
 /** The content of one call of the store. */
-export type Told =
+export type StoreCall =
   | { replaced: Position; heard_at: number; records: NodeRecord[] }
   | { revision: number; heard_at: number; records: NodeRecord[] };
 
@@ -34,7 +34,7 @@ export async function* inPieces(text: string, length = 1000): AsyncGenerator<Uin
 /**
  * The policy as it must be, by the simplest means: everything since the last snapshot, in memory.
  */
-export function stateAfter(changes: readonly Told[]): unknown {
+export function stateAfter(changes: readonly StoreCall[]): unknown {
   const policy = new Policy();
   for (const change of changes.slice(changes.findLastIndex((change) => 'replaced' in change))) {
     policy.heard_at = change.heard_at;

@@ -278,7 +278,7 @@ class Life {
       this.#unkept = { cursor, finished: [...unkept.finished, ...finished] };
       if (this.#random.between(0, 3) === 0) return;
       for (const { connection, up, down } of this.#unkept.finished) {
-        expect(this.#billed.has(connection), `${connection} is told again`).toBe(false);
+        expect(this.#billed.has(connection), `${connection} is reported again`).toBe(false);
         this.#billed.set(connection, { up, down });
       }
       const counted = new Map(this.#stored.counted);

@@ -5,11 +5,11 @@ import { pino } from 'pino';
 import { journalPath, policyFolder, readIdentity } from '../../agent/src/identity.ts';
 import { Store } from '../../agent/src/store/store.ts';
 import { Journal } from '../../agent/src/usage/journal.ts';
-import { story, toldIn } from '../../agent/test/crash_process.ts';
+import { storeCallsIn, story } from '../../agent/test/crash_process.ts';
 import { readStored, stateAfter } from '../../agent/test/stored.ts';
 import { type AgentMark, confIn, confOf, stateIn } from './agent_life.ts';
 
-const changes = toldIn(story);
+const changes = storeCallsIn(story);
 
 /** The faults of what a cut has left below `folder`, a sentence each. */
 export async function agentFaults(folder: string, marks: AgentMark[]): Promise<string[]> {

@@ -39,11 +39,12 @@ export interface HealthOptions extends ReportParts<HealthReports> {
   health_seconds: number;
 }
 
+/** A check that takes longer has the outcome `slow`. */
 const slowSeconds = 2;
-const timeoutSeconds = 10;
-/** How long a check on request may take. */
-const patienceSeconds = 3;
+/** How long a check may take: in a round, and on request. */
+const timeoutSeconds = { round: 10, request: 3 };
 const maxAtOnce = 4;
+/** Everything is reported this often. */
 const reportSeconds = 300;
 
 /** The outcome of a check, and the reason if it failed. */
@@ -136,7 +137,7 @@ export class HealthChecks {
     const start = clock.steady();
     this.#requests += 1;
     try {
-      const address = await this.#ask(proxy, new AbortController().signal, patienceSeconds);
+      const address = await this.#ask(proxy, new AbortController().signal, timeoutSeconds.request);
       return { address, milliseconds: Math.round((clock.steady() - start) * 1000) };
     } catch (error) {
       return { fault: reasonOf(error) };
@@ -228,7 +229,7 @@ export class HealthChecks {
   async #ask(
     proxy: ProxyPort | undefined,
     signal: AbortSignal,
-    seconds = timeoutSeconds,
+    seconds = timeoutSeconds.round,
   ): Promise<string> {
     const over = new AbortController();
     const limit = new AbortController();

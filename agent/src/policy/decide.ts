@@ -1,6 +1,7 @@
 // The decision, the same for all engines: the user of a request, whether it may pass, from which
 // exit, and to which address.
 import type {
+  Allowed,
   Authority,
   Credentials,
   Decision,
@@ -18,7 +19,7 @@ import {
   identifyByToken,
   type Principal,
 } from './identify.ts';
-import type { Listener, Policy } from './policy.ts';
+import type { Listener, Override, Policy } from './policy.ts';
 
 /**
  * The username of the node's own checks. No user can have it: names begin with a letter or digit.
@@ -48,7 +49,7 @@ export function decide(policy: Policy, rules: Rules, request: ProxyRequest, now:
 
   const fault = faultOf(principal.account, principal.user, listener.scheme, now, 'proxy');
   if (fault) return deny(fault, principal);
-  const { user, account, authority } = principal;
+  const { account } = principal;
 
   const ip = readAddress(request.host);
   const hostname = ip === undefined ? readHostname(request.host) : undefined;
@@ -69,12 +70,20 @@ export function decide(policy: Policy, rules: Rules, request: ProxyRequest, now:
   if (destination !== undefined && !isSameFamily(destination, listener.exit_ip)) {
     return denyDestination('other_family');
   }
+  return allow(principal, listener.exit_ip, override);
+}
+
+export function allow(
+  { account, user, authority }: Principal,
+  exit_ip: string,
+  override?: Pick<Override, 'ip' | 'id'>,
+): Allowed {
   return {
     verdict: 'allow',
     authority,
     contract: account.contract?.name ?? '',
     user: user.name,
-    exit_ip: listener.exit_ip,
+    exit_ip,
     dial: override?.ip,
     override: override?.id,
   };

@@ -1,6 +1,6 @@
 // The decision on VPN logins, by the same records and with the same reasons as for a proxy.
 import { readLogin, vpnPassword } from '../../../kit/src/vpn_password.ts';
-import { deny, isDrained } from './decide.ts';
+import { allow, deny, isDrained } from './decide.ts';
 import type { Decision, Rules, VpnLogin } from './decision.ts';
 import type { Reason } from './denials.ts';
 import { faultOf, identifyByClaims, identifyByToken, type Principal } from './identify.ts';
@@ -18,18 +18,10 @@ export function decideLogin(policy: Policy, rules: Rules, login: VpnLogin, now: 
   if (isDrained(policy, rules)) return deny('drained');
   const principal = identifyByLogin(policy, login, now);
   if (typeof principal === 'string') return deny(principal);
-  const { account, user, authority } = principal;
+  const { account, user } = principal;
   const fault = faultOf(account, user, account.contract?.port_scheme, now, login.service);
   if (fault) return deny(fault, principal);
-  return {
-    verdict: 'allow',
-    authority,
-    contract: account.contract?.name ?? '',
-    user: user.name,
-    exit_ip: login.exit_ip,
-    dial: undefined,
-    override: undefined,
-  };
+  return allow(principal, login.exit_ip);
 }
 
 function identifyByLogin(policy: Policy, login: VpnLogin, now: number): Principal | Reason {

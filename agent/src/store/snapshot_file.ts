@@ -27,11 +27,6 @@ interface LastLine extends About {
 const format = 1;
 const newline = 0x0a;
 const pieceBytes = 65_536;
-/** Longer than any last line. */
-const tailBytes = 2048;
-const maxEpochLength = 200;
-/** A longer record would be a mistake, and would have to be held in memory. */
-const maxLineBytes = 16 * 1024 * 1024;
 
 // ---- Writing ------------------------------------------------------------------------------
 
@@ -142,6 +137,9 @@ function readLeniently(record: unknown): NodeRecord[] {
   }
 }
 
+/** The last line contains the epoch, and has a limit. */
+const maxEpochLength = 200;
+
 function readPosition({ kind, epoch, revision }: Record<string, unknown>): Position {
   const isEpoch = typeof epoch === 'string' && epoch !== '' && epoch.length <= maxEpochLength;
   if (kind !== 'snapshot' || !isEpoch || !Number.isSafeInteger(revision)) {
@@ -151,6 +149,9 @@ function readPosition({ kind, epoch, revision }: Record<string, unknown>): Posit
 }
 
 // ---- Reading ------------------------------------------------------------------------------
+
+/** Longer than any last line. */
+const tailBytes = 2048;
 
 /** Reads only the last line, and where it begins. Errors: BadSnapshot. */
 async function readLast(file: FileHandle): Promise<{ last: LastLine; at: number }> {
@@ -208,6 +209,9 @@ export async function readSnapshot(
 }
 
 // ---- Lines --------------------------------------------------------------------------------
+
+/** A longer record would be a mistake, and would have to be held in memory. */
+const maxLineBytes = 16 * 1024 * 1024;
 
 /** The same bytes in pieces of complete lines; only the last one may end within a line. */
 async function* wholeLines(
