@@ -40,11 +40,11 @@ const join = command({
   arguments: { url: { read: String }, code: { read: String } },
   options: {
     name: {
-      summary: 'what the operator sees; the name of this machine when left out',
+      summary: 'name that operators see; default: the name of this machine',
       value: '<name>',
       read: String,
     },
-    again: { summary: 'replace the identity that is there' },
+    again: { summary: 'replace the existing identity' },
   },
   run: async ({ arguments: { url, code }, options: { name, again } }, env) => {
     const config = readConfig(env);
@@ -83,7 +83,7 @@ function sentenceOf({ path, bytes }: UsageLeft): string {
 
 const run = command({
   name: 'run',
-  summary: 'run the node until SIGTERM; after SIGUSR2 Squid runs on for the next agent',
+  summary: 'run the node until SIGTERM; SIGUSR2 leaves Squid running for the next agent',
   serves: true,
   reportsSettings: true,
   run: async (_given, env) => {
@@ -98,7 +98,7 @@ const run = command({
 
 const status = command({
   name: 'status',
-  summary: 'how the running agent stands',
+  summary: 'show the status of the running agent',
   run: async (_given, env) =>
     showStatus(await askStatus(readConfig(env).state_dir), process.stdout.isTTY),
 });
@@ -166,20 +166,20 @@ const portOption = (summary: string) => ({ summary, value: '<port>', read: port 
 
 const explain = command({
   name: 'explain',
-  summary: 'what the running agent would do with a connection, and by which record',
+  summary: 'explain what the running agent would do with a connection, and why',
   options: {
     from: text('address that the connection comes from', '<ip>'),
     port: portOption('port of the proxy, by the port scheme'),
-    host: text('hostname or address that it asks for', '<host>'),
-    'destination-port': portOption('443 for CONNECT, 80 otherwise'),
-    method: text('of the request; CONNECT when left out', '<method>'),
-    user: text('username that it presents; user@account for a VPN', '<user>'),
+    host: text('hostname or address that it requests', '<host>'),
+    'destination-port': portOption('port of the host; default: 443 for CONNECT, else 80'),
+    method: text('method of the request; default: CONNECT', '<method>'),
+    user: text('username; user@account for a VPN', '<user>'),
     service: text(
       'a login to vpn-ikev2, vpn-ikev1 or vpn-l2tp with the right password',
       '<service>',
     ),
     exit: text('address of the server that the VPN client dials', '<ip>'),
-    token: text('proxy access token that it presents; - reads standard input', '<token>'),
+    token: text('proxy access token; - reads standard input', '<token>'),
   },
   run: async ({ options }, env) => {
     const { from, host, port, method = 'CONNECT', user, service, exit } = options;
@@ -232,11 +232,11 @@ const usualOutbound = 'deb.debian.org';
 const doctor = command({
   name: 'doctor',
   reportsSettings: true,
-  summary: 'look at this machine before and after joining; say what is wrong and what fixes it',
+  summary: 'check this machine before or after joining; each problem comes with its fix',
   arguments: { url: { read: String, optional: true } },
   options: {
     outbound: text(
-      `try connections to its ports 80 and 443; ${usualOutbound} when left out; none: no host`,
+      `host to try on ports 80 and 443; default: ${usualOutbound}; none: no host`,
       '<host>',
     ),
   },
@@ -257,7 +257,7 @@ const guard: Noun<Environment> = {
   commands: [
     command({
       name: 'guard show',
-      summary: 'print them, as nft reads them, for the policy on disk',
+      summary: 'print the rules for the policy on disk, as input for nft',
       run: async (_given, env) => {
         const rules = firewallRules(await readGuard(readConfig(env)));
         return { value: rules, parts: [{ text: rules }] };
@@ -265,7 +265,7 @@ const guard: Noun<Environment> = {
     }),
     command({
       name: 'guard apply',
-      summary: 'put them in force',
+      summary: 'apply the rules',
       run: async (_given, env) => {
         const options = await readGuard(readConfig(env));
         await applyFirewall(options);
@@ -275,7 +275,7 @@ const guard: Noun<Environment> = {
     }),
     command({
       name: 'guard remove',
-      summary: 'take them away; with EXITWARD_AGENT_GUARD=nftables the agent brings them back',
+      summary: 'remove the rules; with EXITWARD_AGENT_GUARD=nftables the agent adds them again',
       run: async () => {
         await removeFirewall();
         return done('The guard is removed.', null);
