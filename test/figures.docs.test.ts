@@ -182,7 +182,7 @@ const limits: Record<string, readonly number[]> = {
   'connections in all': [
     ...[of(descriptors, 'connectionBytes') / of(descriptors, 'memoryShare')],
     of(descriptors, 'leastByMemory'),
-    ...[of(descriptors, 'mostDescriptors') - otherDescriptors, otherDescriptors],
+    ...[of(descriptors, 'maxDescriptors') - otherDescriptors, otherDescriptors],
   ],
   'connections of one address (IPv6: /64; twice as many of a /56, four times of a /48)': [
     ...[of56, of48, of(connections, 'usualPerAddress')],
