@@ -1,7 +1,7 @@
 // The SQL of accounts and their contracts.
 import type { Reader, Transaction } from '../db/database.ts';
 import { idCondition } from '../db/one_of.ts';
-import { insertRow, updateRow } from '../db/rows.ts';
+import { inserter, updater } from '../db/rows.ts';
 
 export interface AccountRow {
   id: number;
@@ -83,15 +83,18 @@ export function pageOfAccounts(db: Reader, after: string, maxRows: number): Prom
   return db.all('select * from accounts where name > $1 order by name limit $2', [after, maxRows]);
 }
 
+const insertAccount = inserter<AccountRow>('accounts', ['id', 'name', ...changeable, 'created_at']);
+const updateAccount = updater<AccountRow>('accounts', ['id'], changeable);
+
 /** False when the name is taken. */
 export function insert(tx: Transaction, row: AccountRow): Promise<boolean> {
   tx.group.forget(shareName(row.id));
-  return insertRow(tx, 'accounts', ['id', 'name', ...changeable, 'created_at'], row);
+  return insertAccount(tx, row);
 }
 
 export function update(tx: Transaction, row: AccountRow): Promise<number> {
   tx.group.forget(shareName(row.id));
-  return updateRow(tx, 'accounts', ['id'], changeable, row);
+  return updateAccount(tx, row);
 }
 
 /** The accounts that use a port scheme: the first by name, and how many there are. */

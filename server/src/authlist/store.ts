@@ -4,7 +4,7 @@ import type { Address } from '../../../kit/src/address.ts';
 import { deleteByKeys, findByIds } from '../db/by_ids.ts';
 import type { Reader, Transaction, Value } from '../db/database.ts';
 import { type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
-import { insertRow, updateRow } from '../db/rows.ts';
+import { inserter, updater } from '../db/rows.ts';
 import { type Ids, slice } from '../db/slices.ts';
 import {
   type Batch,
@@ -160,9 +160,7 @@ export async function purgeMany(tx: Transaction, keys: readonly Key[]): Promise<
 }
 
 /** False, and writes nothing, when the address is claimed on the port scheme. */
-export function insert(tx: Transaction, row: AuthlistRow): Promise<boolean> {
-  return insertRow(tx, 'authlist', columns, row);
-}
+export const insert = inserter<AuthlistRow>('authlist', columns);
 
 /** Restores entries as they were. Errors: when an address is claimed on its port scheme. */
 export function putBack(tx: Transaction, rows: readonly RemovedRow[]): Promise<void> {
@@ -189,9 +187,7 @@ export function claimsOnAny(
   ]);
 }
 
-export function update(tx: Transaction, row: AuthlistRow): Promise<number> {
-  return updateRow(tx, 'authlist', key, changeable, row);
-}
+export const update = updater<AuthlistRow>('authlist', key, changeable);
 
 /** The row that has an address, of any account; a removed one gives way. */
 export function claimOn(
@@ -321,6 +317,4 @@ export function unverifiedThat(db: Reader, waits: number, maxRows: number): Prom
   ]);
 }
 
-export function updateProof(tx: Transaction, row: AuthlistRow): Promise<number> {
-  return updateRow(tx, 'authlist', key, ['proven_at', 'waits'], row);
-}
+export const updateProof = updater<AuthlistRow>('authlist', key, ['proven_at', 'waits']);

@@ -1,7 +1,7 @@
 // The audit log: each change with its actor, time and address, and the record before and after.
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Actor, Database, Engine, Reader, Row, Transaction } from '../db/database.ts';
-import { updateRow } from '../db/rows.ts';
+import { updater } from '../db/rows.ts';
 import type { AuditRecord } from './audit_record.ts';
 import { lastId, nextId } from './changes.ts';
 import { type Erased, withoutPerson } from './pseudonym.ts';
@@ -87,12 +87,16 @@ export async function pseudonymise(
   for (const record of records) {
     const changed = withoutPerson(record, erased);
     if (Object.keys(changed).length === 0) continue;
-    await updateRow(tx, 'audit', ['id'], personal, { ...record, ...changed });
+    await replacePerson(tx, { ...record, ...changed });
   }
   return records.length < removed ? undefined : records.at(-1)?.id;
 }
 
-const personal = ['actor', 'address', 'target', 'before', 'after'] as const;
+const replacePerson = updater<AuditRecord>(
+  'audit',
+  ['id'],
+  ['actor', 'address', 'target', 'before', 'after'],
+);
 
 type Log = Reader & Pick<Database, 'write'>;
 const system: Actor = { kind: 'system', name: 'audit', address: '', request_id: '' };

@@ -2,7 +2,7 @@
 import type { Reader, Transaction } from '../db/database.ts';
 import { type OfContract, ofContract } from '../db/of_contract.ts';
 import { type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
-import { insertRow, updateRow } from '../db/rows.ts';
+import { inserter, updater } from '../db/rows.ts';
 import type { ExitIpRow, Server } from '../servers/servers.ts';
 
 export interface ContractServerRow {
@@ -77,13 +77,14 @@ export function accountsOfServer(
 }
 
 /** False when the server is on the contract already. */
-export function insert(tx: Transaction, row: ContractServerRow): Promise<boolean> {
-  return insertRow(tx, 'contract_servers', [...key, ...changeable, 'added_at', 'revision'], row);
-}
+export const insert = inserter<ContractServerRow>('contract_servers', [
+  ...key,
+  ...changeable,
+  'added_at',
+  'revision',
+]);
 
-export function update(tx: Transaction, row: ContractServerRow): Promise<number> {
-  return updateRow(tx, 'contract_servers', key, changeable, row);
-}
+export const update = updater<ContractServerRow>('contract_servers', key, changeable);
 
 export function remove(tx: Transaction, account_id: number, server_id: number): Promise<number> {
   return tx.run('delete from contract_servers where account_id = $1 and server_id = $2', [
@@ -101,12 +102,14 @@ interface KeptLimit {
   limit_bytes: number;
 }
 
+const insertLimit = inserter<ContractServerRow>('kept_limits', [...key, 'limit_bytes']);
+
 /**
  * Stores the own limit of a server that leaves its contract; a server without one leaves nothing.
  */
 export async function keepLimit(tx: Transaction, row: ContractServerRow): Promise<void> {
   if (row.limit_bytes === null) return;
-  await insertRow(tx, 'kept_limits', [...key, 'limit_bytes'], row);
+  await insertLimit(tx, row);
 }
 
 /** Returns and removes the stored limit of a server that comes back. */

@@ -15,6 +15,14 @@ export interface Reader {
   all<R = Row>(sql: string, values?: readonly Value[]): Promise<R[]>;
 }
 
+/** A statement that inserts one row of a table, unless that would violate a unique index. */
+export interface Insertion {
+  table: string;
+  /** In the order of the statement's values. */
+  columns: readonly string[];
+  sql: string;
+}
+
 /** The principal that makes a change, for the audit log. */
 export interface Actor {
   kind: 'account' | 'user' | 'operator' | 'node' | 'system';
@@ -48,7 +56,7 @@ export interface Transaction extends Reader {
    * the rows of a group go in one statement, later; should one of them be refused, all actions of
    * the group run again, and each is answered the truth.
    */
-  insert(table: string, row: Row): Promise<boolean>;
+  insert(insertion: Insertion, values: readonly Value[]): Promise<boolean>;
   /**
    * Inserts rows in one statement; all rows have the same columns. `suffix` is an `on conflict`
    * clause.

@@ -5,6 +5,7 @@ import type {
   Actor,
   DatabaseOptions,
   Group,
+  Insertion,
   Row,
   Transaction,
   Value,
@@ -87,8 +88,7 @@ class SharedGroup implements Group {
   readonly #things = new Map<string, Promise<unknown>>();
   /** The rows to be inserted, all of one table: those of another may refer to them. */
   #rows: Row[] = [];
-  #table = '';
-  #columns = '';
+  #insertion: Insertion | undefined;
 
   constructor(insertsLater: boolean) {
     this.insertsLater = insertsLater;
@@ -109,13 +109,15 @@ class SharedGroup implements Group {
     this.flushes.push(flush);
   }
 
-  async insertLater(connection: WriteConnection, table: string, row: Row): Promise<void> {
-    const columns = Object.keys(row).join();
-    const isAlike = table === this.#table && columns === this.#columns;
-    const earlier = isAlike ? undefined : this.insertRows(connection);
-    this.#table = table;
-    this.#columns = columns;
-    this.#rows.push(row);
+  async insertLater(
+    connection: WriteConnection,
+    insertion: Insertion,
+    values: readonly Value[],
+  ): Promise<void> {
+    const earlier = insertion === this.#insertion ? undefined : this.insertRows(connection);
+    this.#insertion = insertion;
+    const row = insertion.columns.map((column, at) => [column, values[at] ?? null] as const);
+    this.#rows.push(Object.fromEntries(row));
     await earlier;
   }
 
@@ -125,16 +127,17 @@ class SharedGroup implements Group {
 
   /** Whether a query could miss a row that is not inserted yet. */
   misses(sql: string): boolean {
-    return this.hasRows && sql.includes(this.#table);
+    return this.hasRows && sql.includes(this.#insertion?.table ?? '');
   }
 
   /** Inserts what waits for it. Errors: `Refused` when a row was not inserted. */
   async insertRows(connection: WriteConnection): Promise<void> {
     const rows = this.#rows;
-    if (rows.length === 0) return;
+    if (rows.length === 0 || !this.#insertion) return;
     this.#rows = [];
     try {
-      const inserted = await connection.insertMany(this.#table, rows, 'on conflict do nothing');
+      const { table } = this.#insertion;
+      const inserted = await connection.insertMany(table, rows, 'on conflict do nothing');
       if (inserted === rows.length) return;
     } catch (error) {
       if (isStorageFault(error)) throw error;
@@ -195,16 +198,13 @@ class GroupTransaction implements Transaction {
     if (rows.length === 0) this.#writes -= 1;
     return rows;
   }
-  async insert(table: string, row: Row): Promise<boolean> {
+  async insert(insertion: Insertion, values: readonly Value[]): Promise<boolean> {
     if (this.group.insertsLater) {
       this.#writes += 1;
-      await this.group.insertLater(this.#open, table, row);
+      await this.group.insertLater(this.#open, insertion, values);
       return true;
     }
-    const columns = Object.keys(row);
-    const places = columns.map((_, at) => `$${at + 1}`);
-    const sql = `insert into ${table} (${columns}) values (${places}) on conflict do nothing`;
-    return (await this.run(sql, Object.values(row))) > 0;
+    return (await this.run(insertion.sql, values)) > 0;
   }
   async insertMany(table: string, rows: readonly Row[], suffix = ''): Promise<void> {
     this.#writes += 1;

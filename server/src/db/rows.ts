@@ -1,36 +1,28 @@
-// Rows that are written whole: the statements that insert or update one, built from its column
-// names.
-import type { Transaction, Value } from './database.ts';
+// Rows that are written whole: the statements that insert or update one, built once from the names
+// of its columns.
+import type { Insertion, Transaction, Value } from './database.ts';
 
 type Columns<R> = ReadonlyArray<keyof R & string>;
 
 const valuesOf = <R>(row: R, columns: Columns<R>) => columns.map((column) => row[column] as Value);
 
-/** Inserts a row. Returns false, and writes nothing, when it would violate a unique index. */
-export function insertRow<R>(
-  tx: Transaction,
-  table: string,
-  columns: Columns<R>,
-  row: R,
-): Promise<boolean> {
-  return tx.insert(
-    table,
-    Object.fromEntries(columns.map((column) => [column, row[column] as Value])),
-  );
+/**
+ * Inserts rows of a table. The function that it makes returns false, and writes nothing, when the
+ * row would violate a unique index.
+ */
+export function inserter<R>(table: string, columns: Columns<R>) {
+  const places = columns.map((_, at) => `$${at + 1}`);
+  const sql = `insert into ${table} (${columns}) values (${places}) on conflict do nothing`;
+  const insertion: Insertion = { table, columns, sql };
+  return (tx: Transaction, row: R): Promise<boolean> =>
+    tx.insert(insertion, valuesOf(row, columns));
 }
 
-/** Updates these columns of the row with this key. Returns how many rows changed. */
-export function updateRow<R>(
-  tx: Transaction,
-  table: string,
-  key: Columns<R>,
-  columns: Columns<R>,
-  row: R,
-): Promise<number> {
+/** Updates these columns of the row with a row's key. The function returns how many rows changed. */
+export function updater<R>(table: string, key: Columns<R>, columns: Columns<R>) {
+  const all = [...columns, ...key];
   const places = columns.map((column, at) => `${column} = $${at + 1}`);
   const isKey = key.map((column, at) => `${column} = $${columns.length + at + 1}`);
-  return tx.run(
-    `update ${table} set ${places} where ${isKey.join(' and ')}`,
-    valuesOf(row, [...columns, ...key]),
-  );
+  const sql = `update ${table} set ${places} where ${isKey.join(' and ')}`;
+  return (tx: Transaction, row: R): Promise<number> => tx.run(sql, valuesOf(row, all));
 }

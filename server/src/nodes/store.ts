@@ -3,7 +3,7 @@
 import type { Reader, Transaction } from '../db/database.ts';
 import { type OfContract, ofContract } from '../db/of_contract.ts';
 import { idCondition } from '../db/one_of.ts';
-import { updateRow } from '../db/rows.ts';
+import { updater } from '../db/rows.ts';
 import type { Hashes } from '../keys/secrets.ts';
 
 /** How a node keeps who used which exit. */
@@ -146,9 +146,7 @@ const changing = [
   'revoked_at',
 ] as const;
 
-export function update(tx: Transaction, row: NodeRow): Promise<number> {
-  return updateRow(tx, 'nodes', ['id'], changing, row);
-}
+export const update = updater<NodeRow>('nodes', ['id'], changing);
 
 export function setReportedUntil(tx: Transaction, id: number, until: number): Promise<number> {
   return tx.run('update nodes set reported_until = $2 where id = $1', [id, until]);

@@ -2,7 +2,7 @@
 // network.
 import type { AuditRecord } from '../changes/audit_record.ts';
 import type { Reader, Transaction, Value } from '../db/database.ts';
-import { insertRow } from '../db/rows.ts';
+import { inserter } from '../db/rows.ts';
 import type { Hashes } from '../keys/secrets.ts';
 import type { Use } from '../observed/last_used.ts';
 
@@ -34,13 +34,14 @@ export async function countTokens(db: Reader): Promise<number> {
 }
 
 /** False when the name is taken. */
-export function insertToken(tx: Transaction, row: OperatorTokenRow): Promise<boolean> {
-  const columns = [
-    ...(['id', 'name', 'hash', 'created_at', 'last_used_at'] as const),
-    'may_find_connections' as const,
-  ];
-  return insertRow(tx, 'admin_tokens', columns, row);
-}
+export const insertToken = inserter<OperatorTokenRow>('admin_tokens', [
+  'id',
+  'name',
+  'hash',
+  'created_at',
+  'last_used_at',
+  'may_find_connections',
+]);
 
 export function removeToken(tx: Transaction, id: number): Promise<number> {
   return tx.run('delete from admin_tokens where id = $1', [id]);

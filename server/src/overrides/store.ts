@@ -4,7 +4,7 @@ import type { Address } from '../../../kit/src/address.ts';
 import { deleteByKeys, findByIds } from '../db/by_ids.ts';
 import type { Reader, Transaction, Value } from '../db/database.ts';
 import { type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
-import { insertRow, updateRow } from '../db/rows.ts';
+import { inserter, updater } from '../db/rows.ts';
 import { type Ids, slice } from '../db/slices.ts';
 import {
   isRemoved,
@@ -195,13 +195,9 @@ const changeable = [
 ] as const;
 
 /** False when the account has a wanted entry for this server and hostname. */
-export function insert(tx: Transaction, row: OverrideRow): Promise<boolean> {
-  return insertRow(tx, 'overrides', ['account_id', 'id', ...changeable], row);
-}
+export const insert = inserter<OverrideRow>('overrides', ['account_id', 'id', ...changeable]);
 
-export function update(tx: Transaction, row: OverrideRow): Promise<number> {
-  return updateRow(tx, 'overrides', ['account_id', 'id'], changeable, row);
-}
+export const update = updater<OverrideRow>('overrides', ['account_id', 'id'], changeable);
 
 /** The row that has this server and hostname and has not ended; a removed one gives way. */
 export function holder(

@@ -1,6 +1,6 @@
 // The SQL of saved views.
 import type { Reader, Transaction } from '../db/database.ts';
-import { insertRow } from '../db/rows.ts';
+import { inserter } from '../db/rows.ts';
 
 /** The person whose views they are: an account's user, or with account 0 an operator's token. */
 export interface Viewer {
@@ -25,10 +25,14 @@ export function viewsOf(db: Reader, { account_id, viewer_id }: Viewer): Promise<
   );
 }
 
-export function insertView(tx: Transaction, row: Viewer & SavedView): Promise<boolean> {
-  const columns = ['account_id', 'viewer_id', 'id', 'page', 'name', 'query'] as const;
-  return insertRow(tx, 'saved_views', columns, row);
-}
+export const insertView = inserter<Viewer & SavedView>('saved_views', [
+  'account_id',
+  'viewer_id',
+  'id',
+  'page',
+  'name',
+  'query',
+]);
 
 export function changeQuery(
   tx: Transaction,

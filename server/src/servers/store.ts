@@ -4,7 +4,7 @@ import type { Address, Network } from '../../../kit/src/address.ts';
 import { findWithin, startOf } from '../db/address_ranges.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { idCondition } from '../db/one_of.ts';
-import { insertRow } from '../db/rows.ts';
+import { inserter } from '../db/rows.ts';
 import { isRemoved } from '../lists/batches.ts';
 import type { Hostname } from '../values/hostname.ts';
 
@@ -71,11 +71,10 @@ export async function serverNames(
 }
 
 /** False when the name or the hostname is taken. */
-export function insertServer(tx: Transaction, row: ServerRow): Promise<boolean> {
-  const place = ['title', 'city', 'country', 'latitude', 'longitude'] as const;
-  const columns = ['id', 'name', 'hostname', ...place, 'services'] as const;
-  return insertRow(tx, 'servers', [...columns, 'applied_revision', 'created_at'], row);
-}
+export const insertServer = inserter<ServerRow>('servers', [
+  ...(['id', 'name', 'hostname', 'title', 'city', 'country', 'latitude', 'longitude'] as const),
+  ...(['services', 'applied_revision', 'created_at'] as const),
+]);
 
 /** False when another server has the hostname. */
 export async function updateServer(tx: Transaction, row: ServerRow): Promise<boolean> {
@@ -326,10 +325,14 @@ export async function allExitCounts(db: Reader, fresh_after: number): Promise<Ex
 }
 
 /** False when the address or the port base is taken. */
-export function insertExitIp(tx: Transaction, row: ExitIpRow): Promise<boolean> {
-  const columns = ['server_id', 'ip', 'port_base', 'status', 'status_time', 'added_at'] as const;
-  return insertRow(tx, 'exit_ips', columns, row);
-}
+export const insertExitIp = inserter<ExitIpRow>('exit_ips', [
+  'server_id',
+  'ip',
+  'port_base',
+  'status',
+  'status_time',
+  'added_at',
+]);
 
 /** Inserts exit IPs that are free for sure. */
 export async function insertExitIps(tx: Transaction, rows: ExitIpRow[]): Promise<void> {

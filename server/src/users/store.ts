@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Reader, Transaction } from '../db/database.ts';
 import { type Key, listOfKeys } from '../db/one_of.ts';
-import { insertRow, updateRow } from '../db/rows.ts';
+import { inserter, updater } from '../db/rows.ts';
 import { type Ids, slice } from '../db/slices.ts';
 
 /** The limits of a user (`limits.ts`); null: no limit. */
@@ -183,16 +183,18 @@ export function findUserInGroup(
   return tx.group.share(shareName(account_id, name), () => findUserNamed(tx, account_id, name));
 }
 
+const insertUser = inserter<UserRow>('users', ['account_id', 'id', 'name', ...changeable]);
+const updateUser = updater<UserRow>('users', ['account_id', 'id'], changeable);
+
 /** False when the account has a user of that name. */
 export function insert(tx: Transaction, row: UserRow): Promise<boolean> {
-  const columns = ['account_id', 'id', 'name', ...changeable] as const;
   tx.group.forget(shareName(row.account_id, row.name));
-  return insertRow(tx, 'users', columns, row);
+  return insertUser(tx, row);
 }
 
 export function update(tx: Transaction, row: UserRow): Promise<number> {
   tx.group.forget(shareName(row.account_id, row.name));
-  return updateRow(tx, 'users', ['account_id', 'id'], changeable, row);
+  return updateUser(tx, row);
 }
 
 /** False when the account has another user of that name. */
