@@ -93,28 +93,43 @@ function columnOf(topic: Topic): `${Topic}_revision` {
   return `${topic}_revision`;
 }
 
-/**
- * The revisions that the actions of one group take, and the rows that are written for them before
- * its commit.
- */
-class ChangeGroup {
-  revision: number;
-  readonly logged: LoggedChange[] = [];
-  readonly versions = new Map<number, Bumped>();
+/** A number stored per account (0: the network) and name. */
+interface Counter {
+  account_id: number;
+  list: string;
+  last: number;
+}
 
-  constructor(revision: number) {
-    this.revision = revision;
+/** The revisions and numbers that the actions of one group take, all written before its commit. */
+class ChangeGroup {
+  /** Ids up to this one may have been given in a lost history. */
+  readonly idFloor: number;
+  #revision: number;
+  readonly #last: number;
+  readonly #logged: LoggedChange[] = [];
+  readonly #versions = new Map<number, Bumped>();
+  readonly #counters = new Map<number, Map<string, Counter>>();
+  readonly #usedCounters = new Set<Counter>();
+
+  constructor({ revision, id_floor }: { revision: number; id_floor: number }) {
+    this.idFloor = id_floor;
+    this.#last = revision;
+    this.#revision = revision;
   }
-  next(): number {
-    this.revision += 1;
-    return this.revision;
+  log(change: Omit<LoggedChange, 'revision'>): number {
+    const { kind, account_id } = change;
+    const revision = passing.includes(kind)
+      ? this.#next()
+      : this.bump(account_id ?? networkVersion, topicsOf[kind]);
+    this.#logged.push({ revision, ...change });
+    return revision;
   }
   /**
    * Sets versions of an account (0: the network) to the next revision, and returns it. The changed
    * parts are noted for the network too, for pages that show all accounts.
    */
   bump(account_id: number, changed: readonly Topic[], isOfRecords = true): number {
-    const revision = this.next();
+    const revision = this.#next();
     if (isOfRecords) this.#set(account_id, 'revision', revision);
     for (const topic of changed) {
       this.#set(account_id, columnOf(topic), revision);
@@ -122,41 +137,61 @@ class ChangeGroup {
     }
     return revision;
   }
+  #next(): number {
+    this.#revision += 1;
+    return this.#revision;
+  }
   #set(account_id: number, column: VersionColumn, revision: number): void {
-    const bumped = this.versions.get(account_id) ?? { ...unchanged };
+    const bumped = this.#versions.get(account_id) ?? { ...unchanged };
     bumped[column] = revision;
-    this.versions.set(account_id, bumped);
+    this.#versions.set(account_id, bumped);
+  }
+  /** Undefined until the account's counters were read. */
+  counter(account_id: number, list: string): Counter | undefined {
+    const ofAccount = this.#counters.get(account_id);
+    if (!ofAccount) return undefined;
+    const counter = ofAccount.get(list) ?? { account_id, list, last: 0 };
+    ofAccount.set(list, counter);
+    this.#usedCounters.add(counter);
+    return counter;
+  }
+  /** All counters of an account are read with the first of them. */
+  async readCounters(tx: Transaction, account_id: number): Promise<void> {
+    const rows = await tx.all<Counter>('select * from counters where account_id = $1', [
+      account_id,
+    ]);
+    // Meanwhile another caller may have read and counted.
+    if (this.#counters.has(account_id)) return;
+    this.#counters.set(account_id, new Map(rows.map((row) => [row.list, row])));
   }
   async write(tx: Transaction): Promise<void> {
     await Promise.all([
-      tx.insertMany('changes', this.logged as never),
+      tx.insertMany('changes', this.#logged as never),
       tx.insertMany(
         'versions',
-        Array.from(this.versions, ([account_id, bumped]) => ({ account_id, ...bumped })),
+        Array.from(this.#versions, ([account_id, bumped]) => ({ account_id, ...bumped })),
         `on conflict (account_id) do update set ${columns.map(
           (column) =>
             `${column} = case when excluded.${column} > 0 then excluded.${column} else versions.${column} end`,
         )}`,
       ),
-      tx.run('update network set revision = $1, newest_time = $2', [this.revision, tx.now]),
+      tx.insertMany(
+        'counters',
+        Array.from(this.#usedCounters, (counter) => ({ ...counter })),
+        'on conflict (account_id, list) do update set last = excluded.last',
+      ),
+      this.#revision > this.#last &&
+        tx.run('update network set revision = $1, newest_time = $2', [this.#revision, tx.now]),
     ]);
   }
 }
 
-/** The revision before the group, and the numbers that no id may have. */
-function networkInGroup(tx: Transaction): Promise<{ revision: number; id_floor: number }> {
-  return tx.group.share('network', async () => {
+function changesOf(tx: Transaction): Promise<ChangeGroup> {
+  return tx.group.share('changes', async () => {
     const row = await tx.one<{ revision: number; id_floor: number }>(
       'select revision, id_floor from network',
     );
-    return row ?? { revision: 0, id_floor: 0 };
-  });
-}
-
-function changeGroupOf(tx: Transaction): Promise<ChangeGroup> {
-  return tx.group.share('changes', async () => {
-    const { revision } = await networkInGroup(tx);
-    const group = new ChangeGroup(revision);
+    const group = new ChangeGroup(row ?? { revision: 0, id_floor: 0 });
     tx.group.beforeCommit((last) => group.write(last));
     return group;
   });
@@ -169,13 +204,8 @@ function changeGroupOf(tx: Transaction): Promise<ChangeGroup> {
  */
 export async function recordChange(tx: Transaction, change: NewChange): Promise<number> {
   tx.markWritten();
-  const group = await changeGroupOf(tx);
   const { kind, account_id, server_id = null, record_id = null } = change;
-  const revision = passing.includes(kind)
-    ? group.next()
-    : group.bump(account_id ?? networkVersion, topicsOf[kind]);
-  group.logged.push({ revision, kind, account_id, server_id, record_id, at: tx.now });
-  return revision;
+  return (await changesOf(tx)).log({ kind, account_id, server_id, record_id, at: tx.now });
 }
 
 /**
@@ -189,65 +219,21 @@ export async function bumpVersion(
 ): Promise<number> {
   tx.markWritten();
   const isOfAll = changed.length === 0 && account_id !== networkVersion;
-  return (await changeGroupOf(tx)).bump(account_id, isOfAll ? recordTopics : changed);
+  return (await changesOf(tx)).bump(account_id, isOfAll ? recordTopics : changed);
 }
 
 /** For an account with new usage: only responses that show usage change. */
 export async function bumpUsage(tx: Transaction, account_id: number): Promise<void> {
   tx.markWritten();
-  (await changeGroupOf(tx)).bump(account_id, ['usage'], false);
+  (await changesOf(tx)).bump(account_id, ['usage'], false);
 }
 
-interface Counter {
-  account_id: number;
-  list: string;
-  last: number;
-}
-
-/** The counters that the actions of one group use; each is written once, before its commit. */
-class CounterGroup {
-  readonly #used = new Set<Counter>();
-  readonly #ofAccounts = new Map<number, Map<string, Counter>>();
-
-  /** All counters of an account are read with the first of them. */
-  async read(tx: Transaction, account_id: number): Promise<void> {
-    if (this.#ofAccounts.has(account_id)) return;
-    const rows = await tx.all<Counter>('select * from counters where account_id = $1', [
-      account_id,
-    ]);
-    // Meanwhile another caller may have read and counted.
-    if (this.#ofAccounts.has(account_id)) return;
-    this.#ofAccounts.set(account_id, new Map(rows.map((row) => [row.list, row])));
-  }
-  /** Undefined until the account's counters were read. */
-  use(account_id: number, list: string): Counter | undefined {
-    const ofAccount = this.#ofAccounts.get(account_id);
-    if (!ofAccount) return undefined;
-    const counter = ofAccount.get(list) ?? { account_id, list, last: 0 };
-    ofAccount.set(list, counter);
-    this.#used.add(counter);
-    return counter;
-  }
-  write(tx: Transaction): Promise<void> {
-    return tx.insertMany(
-      'counters',
-      Array.from(this.#used, (counter) => ({ ...counter })),
-      'on conflict (account_id, list) do update set last = excluded.last',
-    );
-  }
-}
-
-/** A number stored per account (0: the network) and name. */
 async function counterOf(tx: Transaction, account_id: number, list: string): Promise<Counter> {
-  const counters = await tx.group.share('counters', async () => {
-    const counters = new CounterGroup();
-    tx.group.beforeCommit((last) => counters.write(last));
-    return counters;
-  });
-  const counter = counters.use(account_id, list);
+  const group = await changesOf(tx);
+  const counter = group.counter(account_id, list);
   if (counter) return counter;
-  await counters.read(tx, account_id);
-  return counters.use(account_id, list) as Counter;
+  await group.readCounters(tx, account_id);
+  return group.counter(account_id, list) as Counter;
 }
 
 /**
@@ -255,18 +241,15 @@ async function counterOf(tx: Transaction, account_id: number, list: string): Pro
  * twice, not even one that was given in a lost history.
  */
 export async function nextId(tx: Transaction, account_id: number, list: string): Promise<number> {
-  const [counter, floor] = await Promise.all([counterOf(tx, account_id, list), idFloor(tx)]);
-  counter.last = Math.max(counter.last, floor) + 1;
+  const { idFloor } = await changesOf(tx);
+  const counter = await counterOf(tx, account_id, list);
+  counter.last = Math.max(counter.last, idFloor) + 1;
   return counter.last;
 }
 
 /** The next number after `last`, and after those that a lost history may have given. */
 export async function above(tx: Transaction, last: number): Promise<number> {
-  return Math.max(last, await idFloor(tx)) + 1;
-}
-
-async function idFloor(tx: Transaction): Promise<number> {
-  return (await networkInGroup(tx)).id_floor;
+  return Math.max(last, (await changesOf(tx)).idFloor) + 1;
 }
 
 /** How many records of a list an account holds. */
