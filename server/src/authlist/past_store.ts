@@ -8,7 +8,10 @@ import { type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
  */
 export const maxPast = 10_000;
 
-/** Notes the addresses of these entries, which are about to be deleted or changed. */
+/**
+ * Notes the addresses of these entries, which are about to be deleted or changed. One entry per
+ * slot: PostgreSQL refuses to change a row twice in one statement.
+ */
 export async function noteEnds(tx: Transaction, keys: readonly Key[]): Promise<void> {
   const bySlot = new Map(keys.map((key) => [`${key[0]} ${key[1] % maxPast}`, key]));
   const { list, values } = listOfKeys(Array.from(bySlot.values()));

@@ -18,7 +18,10 @@ export function inserter<R>(table: string, columns: Columns<R>) {
     tx.insert(insertion, valuesOf(row, columns));
 }
 
-/** Updates these columns of the row with a row's key. The function returns how many rows changed. */
+/**
+ * Updates these columns of the row with the same key. The function that it makes returns how many
+ * rows changed.
+ */
 export function updater<R>(table: string, key: Columns<R>, columns: Columns<R>) {
   const all = [...columns, ...key];
   const places = columns.map((column, at) => `${column} = $${at + 1}`);
