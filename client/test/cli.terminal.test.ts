@@ -105,7 +105,7 @@ test('what destroys asks first, and only yes is yes', async () => {
     expect(await listed()).toBe(1);
   }
   await terminal.enter('exw authlist clear');
-  await terminal.shows(/Go on/);
+  await terminal.shows(/Continue/);
   await terminal.press('y', 'Enter');
   await terminal.shows(/^The authlist is empty\. *\ncode 0/m);
   expect(await listed()).toBe(0);
@@ -124,14 +124,14 @@ test('Ctrl-C ends authlist watch, which takes the address off', async () => {
 deepTest('a watched list is drawn in its place, and Ctrl-C leaves it there', async () => {
   await open(loggedIn());
   await terminal.enter('exw authlist list --watch --every 1s');
-  await terminal.shows(/^Every 1 s; Ctrl-C ends it\. *\nNo addresses\./m);
+  await terminal.shows(/^Refreshed every 1 s\. Ctrl-C to stop\. *\nNo addresses\./m);
   const body = { ip: '203.0.113.5', user: 'alice', expiry: t.now() + 3600 };
   await t.as(acme).post('/contract/ip-authlist', body);
   await terminal.shows(/203\.0\.113\.5/);
   await terminal.press('C-c');
   await terminal.shows(/code 0/);
   const screen = await terminal.screen();
-  expect(screen.match(/Every 1 s/g)).toHaveLength(1);
+  expect(screen.match(/every 1 s/g)).toHaveLength(1);
   expect(screen).not.toMatch(/^No addresses/m);
   await terminal.enter('exw authlist list --watch | cat');
   await terminal.shows(/--watch: expected a terminal/);
@@ -192,7 +192,7 @@ test('a list of a person who signs in is watched with one session, which ends wi
   await terminal.shows(/^Password: /m);
   await terminal.type(passwordOf('alice'));
   await terminal.press('Enter');
-  await terminal.shows(/Every 1 s; Ctrl-C ends it\..*\nNo open connections\./);
+  await terminal.shows(/Refreshed every 1 s\. Ctrl-C to stop\..*\nNo open connections\./);
   await sleep(1500);
   expect(await sessions()).toBe(2);
   await terminal.press('C-c');

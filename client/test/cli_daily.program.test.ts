@@ -164,7 +164,7 @@ test('run names the user that the address counts as already', async () => {
   await t.operator.post('/accounts/acme/users', { name: 'bob', flags: { proxy: true } });
   await exw.run('authlist', 'add', '--user', 'bob');
   const client = new Exitward({ baseUrl: t.base_url, token: acme.api_token });
-  const own = new OwnAddress(client, { user: 'alice', every_seconds: 60 });
+  const own = new OwnAddress(client, { user: 'alice', everySeconds: 60 });
   await own.look();
   expect(own.user).toBe('bob');
   await own.remove();

@@ -76,7 +76,7 @@ test.each(moves)(
       expect(added.status).toBe(201);
     }
     const [others, foreign] = [await listed(acme), await listed(other)];
-    const own = new OwnAddress(machine(), { user, every_seconds: 3600 });
+    const own = new OwnAddress(machine(), { user, everySeconds: 3600 });
     for (const [kind, ip] of [there, here, there]) {
       seen = ip;
       const looked = own.look();
@@ -95,7 +95,7 @@ test.each(moves)(
 test('it stops at its end without an error, even if the clock of the service is ahead', async () => {
   seen = '203.0.113.1';
   const end = Math.floor(Date.now() / 1000) + 3;
-  const own = new OwnAddress(machine(), { user, every_seconds: 1, end });
+  const own = new OwnAddress(machine(), { user, everySeconds: 1, end });
   await own.look();
   // The service takes no entry that ends now.
   t.clock.seconds = end;

@@ -2,12 +2,12 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import {
+  defaultLifetime,
   expiryFrom,
   keep,
   lifetimeFor,
   lifetimes,
   localText,
-  usualLifetime,
 } from '../src/forms/expiry.ts';
 
 /**
@@ -47,9 +47,9 @@ describe('a choice', () => {
   });
 
   test.each([
-    ['without entries', [], usualLifetime],
-    ['of entries that end sooner', [50, 900], usualLifetime],
-    ['of an entry that lasts as long', [900, 28_800], usualLifetime],
+    ['without entries', [], defaultLifetime],
+    ['of entries that end sooner', [50, 900], defaultLifetime],
+    ['of an entry that lasts as long', [900, 28_800], defaultLifetime],
     ['of an entry that lasts longer', [50, 28_801], '86400'],
     ['of an entry that lasts 20 days', [20 * 86_400, 90_000], '2592000'],
     ['of an entry that lasts longer than all choices', [40_000_000], '31536000'],

@@ -36,21 +36,19 @@ describe('messages', () => {
 
   test('the way back is gone when its time is over, and not offered where nobody could reach it', () => {
     notify('long', { undo });
-    notify('short', { undo, undo_seconds: 8 });
-    notify('over', { undo, undo_seconds: 1 });
-    expect(toasts.value.map((toast) => [toast.text, 'undo' in toast, toast.lasts_seconds])).toEqual(
-      [
-        ['long', true, 12],
-        ['short', true, 8],
-        ['over', false, 5],
-      ],
-    );
+    notify('short', { undo, undoSeconds: 8 });
+    notify('over', { undo, undoSeconds: 1 });
+    expect(toasts.value.map((toast) => [toast.text, 'undo' in toast, toast.lastsSeconds])).toEqual([
+      ['long', true, 12],
+      ['short', true, 8],
+      ['over', false, 5],
+    ]);
   });
 
   test('what did not work stays until it is dismissed, and three messages are shown at most', () => {
     for (const text of ['one', 'two', 'three']) notify(text);
     notifyError('Undo failed.');
     expect(texts()).toEqual(['two', 'three', 'Undo failed.']);
-    expect(toasts.value.at(-1)?.lasts_seconds).toBeUndefined();
+    expect(toasts.value.at(-1)?.lastsSeconds).toBeUndefined();
   });
 });

@@ -24,12 +24,12 @@ import { stopSignal } from './signals.ts';
 import {
   address,
   canonicalAddress,
+  defaultLifetimeSeconds,
+  expiryHint,
   given,
   idOrAddress,
   now,
   time,
-  usualEnd,
-  usualSeconds,
 } from './values.ts';
 
 const namesShown = 10;
@@ -115,9 +115,9 @@ The API adds one address per request; ${parallelRequests} requests are sent in p
     const account = await session.account();
     if (ip === '-') return addList(account, options);
     const user = await requireUser(account, options.user);
-    const expiry = options.expiry ?? now() + usualSeconds;
+    const expiry = options.expiry ?? now() + defaultLifetimeSeconds;
     const entry = await account.client.authlist.add({ ...given({ ip }), user, expiry });
-    const hint = options.expiry === undefined ? usualEnd : '';
+    const hint = options.expiry === undefined ? expiryHint : '';
     return record(entry, columns, `${listedInWords(entry)}.${hint}`);
   },
 });
@@ -176,13 +176,13 @@ async function compare(
     (await account.client.authlist.list()).map(({ ip }) => canonicalAddress(ip)),
   );
   const newLines = lines.filter(({ ip }) => !isListed.has(canonicalAddress(ip)));
-  const usual = newLines.some(({ user }) => user === undefined)
+  const defaultUser = newLines.some(({ user }) => user === undefined)
     ? await requireUser(account, given.user)
     : '';
-  const expiry = given.expiry ?? now() + usualSeconds;
+  const expiry = given.expiry ?? now() + defaultLifetimeSeconds;
   const fresh = newLines.map((line) => ({
     ip: line.ip,
-    user: line.user ?? usual,
+    user: line.user ?? defaultUser,
     expiry: line.expiry ?? expiry,
   }));
   const userNames =
@@ -318,7 +318,7 @@ const watch = command({
     const account = await session.account();
     const ownAddress = new OwnAddress(account.client, {
       user: await requireUser(account, user),
-      every_seconds: every,
+      everySeconds: every,
       end,
       onListed: (entry) => showListed(entry, session.isJson),
     });

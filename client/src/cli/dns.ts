@@ -14,9 +14,9 @@ import { list, span, timeInWords } from '../../../kit/src/cli/values.ts';
 import type { Override } from '../openapi.ts';
 import { pause } from '../retries.ts';
 import { type Command, command } from './command.ts';
-import { address, given, id, now, time, usualEnd, usualSeconds } from './values.ts';
+import { address, defaultLifetimeSeconds, expiryHint, given, id, now, time } from './values.ts';
 
-const usualWaitSeconds = 60;
+const defaultWaitSeconds = 60;
 const lookSeconds = 1;
 
 const columns: Column[] = [
@@ -55,7 +55,7 @@ const add = command({
   },
   run: async ({ arguments: given, options: { expiry, wait } }, session) => {
     const { client } = await session.account();
-    const entry = { ...given, expiry: expiry ?? now() + usualSeconds };
+    const entry = { ...given, expiry: expiry ?? now() + defaultLifetimeSeconds };
     return shownEntry(await client.overrides.add(entry, waiting(wait)), expiry === undefined);
   },
 });
@@ -63,7 +63,7 @@ const add = command({
 function shownEntry(entry: Override, isUsual = false): Shown {
   const { hostname, ip, server, status, expiry } = entry;
   const sentence = `${hostname} points at ${ip} on ${server} until ${timeInWords(expiry)}: ${status}.`;
-  return record(entry, columns, `${sentence}${isUsual ? usualEnd : ''}`);
+  return record(entry, columns, `${sentence}${isUsual ? expiryHint : ''}`);
 }
 
 const listAll = command({
@@ -159,7 +159,7 @@ const wait = command({
   options: {
     timeout: { summary: 'maximum time to wait (default: 1min)', value: '<span>', read: span },
   },
-  run: async ({ arguments: given, options: { timeout = usualWaitSeconds } }, session) => {
+  run: async ({ arguments: given, options: { timeout = defaultWaitSeconds } }, session) => {
     const { client } = await session.account();
     const end = performance.now() + timeout * 1000;
     let entry = await client.overrides.get(given.id);

@@ -41,7 +41,7 @@ interface Finding {
 }
 
 const soonSeconds = 3600;
-const usualDestination = 'example.com:443';
+const defaultDestination = 'example.com:443';
 
 const ok = (name: string, sentence: string): Finding => ({
   name,
@@ -64,7 +64,9 @@ const fault = (name: string, sentence: string, remedy: string): Finding => ({
 
 function destination(text: string): string {
   if (/^(\[[\da-f:.]+\]|[\w.-]+):\d{1,5}$/i.test(text)) return text;
-  throw new UsageFault(`${quoted(text)}: expected a host and a port, such as ${usualDestination}`);
+  throw new UsageFault(
+    `${quoted(text)}: expected a host and a port, such as ${defaultDestination}`,
+  );
 }
 
 export const doctor = command({
@@ -80,7 +82,7 @@ export const doctor = command({
     },
     exit: { known: 'exits', summary: 'exit IP to check', value: '<ip>', read: address },
     to: {
-      summary: `destination to connect to through the exit (default: ${usualDestination})`,
+      summary: `destination to connect to through the exit (default: ${defaultDestination})`,
       value: '<host:port>',
       read: destination,
     },
@@ -225,7 +227,7 @@ async function* throughOf(
   user: string,
 ): AsyncGenerator<Finding> {
   const proxy = new URL(urlOf(server, exit, wanted, credentials));
-  const to = wanted.to ?? usualDestination;
+  const to = wanted.to ?? defaultDestination;
   const where = `Port ${proxy.port} of ${proxy.hostname}`;
   const outcome = await requestThrough(proxy, to);
   if ('closed' in outcome) {

@@ -80,7 +80,7 @@ export async function requireOwnEntry(client: Exitward): Promise<AuthlistEntry> 
 export interface Terms {
   user: string;
   /** How often the address is checked. */
-  every_seconds: number;
+  everySeconds: number;
   /** When to stop; default: never. */
   end?: number | undefined;
   /** Called for each address that is listed. */
@@ -104,12 +104,12 @@ export class OwnAddress {
   }
 
   /**
-   * Lists the address now; resolves when the proxies have applied it, or after `wait_seconds`.
+   * Lists the address now; resolves when the proxies have applied it, or after `waitSeconds`.
    * Errors: those of the service; a failure when another account lists it.
    */
-  async look(wait_seconds = 0): Promise<void> {
+  async look(waitSeconds = 0): Promise<void> {
     const { user } = this.#terms;
-    const options = { ...briefly, waitSeconds: wait_seconds };
+    const options = { ...briefly, waitSeconds };
     let added: AuthlistEntry;
     try {
       added = await this.#client.authlist.add({ user, expiry: this.#expiry() }, options);
@@ -163,7 +163,7 @@ export class OwnAddress {
   }
 
   get #lifetime(): number {
-    return this.#terms.every_seconds * looks;
+    return this.#terms.everySeconds * looks;
   }
 
   #expiry(): number {
@@ -181,9 +181,9 @@ export class OwnAddress {
 
   /** Seconds. An entry that existed before may expire before the next check. */
   #untilNextLook(): number {
-    const { every_seconds, end = Number.POSITIVE_INFINITY } = this.#terms;
+    const { everySeconds, end = Number.POSITIVE_INFINITY } = this.#terms;
     const othersEnd = this.#others?.expiry ?? Number.POSITIVE_INFINITY;
-    return Math.max(0, Math.min(every_seconds, end - now(), othersEnd + 1 - now()));
+    return Math.max(0, Math.min(everySeconds, end - now(), othersEnd + 1 - now()));
   }
 
   /** The address is listed already: by our own entry, or by another. Errors: any other error. */

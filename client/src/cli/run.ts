@@ -18,9 +18,9 @@ const waitSeconds = 5;
 /** The exit codes that shells use. */
 const notFound = 127;
 const notExecutable = 126;
-const usualTokenSeconds = 3600;
+const defaultTokenSeconds = 3600;
 /** This machine, which a proxy cannot reach. */
-const usualNoProxy = 'localhost,127.0.0.1,::1';
+const defaultNoProxy = 'localhost,127.0.0.1,::1';
 /** The exit of a trial on this machine, such as the demo: it reaches only this machine. */
 const isLoopback = (ip: string) => ip === '::1' || ip.startsWith('127.');
 
@@ -56,7 +56,7 @@ export const run = command({
       read: time,
     },
     'no-proxy': {
-      summary: `hosts to reach directly; '' for none (default: ${usualNoProxy})`,
+      summary: `hosts to reach directly; '' for none (default: ${defaultNoProxy})`,
       value: '<hosts>',
       read: String,
       mayBeBlank: true,
@@ -79,7 +79,7 @@ The exit code is that of the command.`,
     const over = new AbortController();
     const ownAddress = options.token
       ? undefined
-      : new OwnAddress(account.client, { user, every_seconds: lookSeconds });
+      : new OwnAddress(account.client, { user, everySeconds: lookSeconds });
     let keeping: Promise<void> | undefined;
     try {
       await ownAddress?.look(waitSeconds);
@@ -89,7 +89,7 @@ The exit code is that of the command.`,
       if (signals.early) return exitCodeOf(signals.early);
       const url = urlOf(server, exit, portOf, credentials);
       // The command shares this stream: a file or pipe must hold only the command's own output.
-      const noProxy = options['no-proxy'] ?? (isLoopback(exit.ip) ? '' : usualNoProxy);
+      const noProxy = options['no-proxy'] ?? (isLoopback(exit.ip) ? '' : defaultNoProxy);
       if (process.stderr.isTTY) {
         const directly = noProxy === '' ? '' : ` Directly: ${noProxy.split(',').join(', ')}.`;
         notify(
@@ -112,7 +112,7 @@ The exit code is that of the command.`,
 async function newCredentials(
   { client }: Account,
   user: string,
-  expiry = now() + usualTokenSeconds,
+  expiry = now() + defaultTokenSeconds,
 ): Promise<Credentials> {
   const { token } = await client.users.createToken({ user, expire: lifetimeUntil(expiry) });
   return { user, token };

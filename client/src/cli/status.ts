@@ -11,7 +11,7 @@ import { ownAddress } from './own_address.ts';
 import type { Account } from './session.ts';
 import { now } from './values.ts';
 
-const usualSoonSeconds = 86_400;
+const defaultSoonSeconds = 86_400;
 const endingsShown = 10;
 
 const contractColumns: Column[] = [
@@ -45,7 +45,7 @@ export const status = command({
       read: span,
     },
   },
-  run: async ({ options: { soon = usualSoonSeconds } }, session) => {
+  run: async ({ options: { soon = defaultSoonSeconds } }, session) => {
     const account = await session.account();
     const { client } = account;
     const [contract, servers, authlist, overrides, address] = await Promise.all([

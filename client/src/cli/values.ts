@@ -5,9 +5,9 @@ import { no, pastFrom, timeFrom } from '../../../kit/src/cli/values.ts';
 export const now = (): number => Math.floor(Date.now() / 1000);
 
 /** The default lifetime of an entry, */
-export const usualSeconds = 8 * 3600;
+export const defaultLifetimeSeconds = 8 * 3600;
 /** and the sentence that mentions it. */
-export const usualEnd = ' Use --expiry to set another end.';
+export const expiryHint = ' Use --expiry to set another end.';
 
 type Given<Values> = { [Name in keyof Values]?: Exclude<Values[Name], undefined> };
 

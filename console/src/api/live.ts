@@ -10,7 +10,7 @@ import { isOld, queries } from './reading.ts';
 export const isLive = signal(false);
 
 const pauseMs = 150;
-const longestWait_milliseconds = 15_000;
+const maxSilenceMs = 15_000;
 /** The server sends something every 15 seconds; after a longer silence the connection is lost. */
 const silenceMs = 40_000;
 /** A browser has six connections to a server for all tabs, so a hidden tab closes its own. */
@@ -48,7 +48,7 @@ export async function follow(
     // The session may be over, and changes may have been missed: reading again finds out.
     isCut = true;
     readAgainSoon();
-    const longest = Math.min(longestWait_milliseconds, 500 * 2 ** failures);
+    const longest = Math.min(maxSilenceMs, 500 * 2 ** failures);
     await new Promise((resolve) => setTimeout(resolve, Math.random() * longest));
   }
 }
@@ -156,7 +156,7 @@ async function readAgain(): Promise<void> {
     { cancelRefetch: isAll },
   );
   const took = performance.now() - began;
-  await new Promise((resolve) => setTimeout(resolve, Math.min(4 * took, longestWait_milliseconds)));
+  await new Promise((resolve) => setTimeout(resolve, Math.min(4 * took, maxSilenceMs)));
   waits = false;
   if (isAskedAgain) readAgainSoon();
 }

@@ -45,7 +45,7 @@ effect(() => {
   showSession(shown ? `${shown.account}/${shown.session_id}` : undefined);
 });
 
-const nextStart_milliseconds = 5_000;
+const nextStartMs = 5_000;
 let nextStart: ReturnType<typeof setTimeout> | undefined;
 
 /** Reads from the server who is signed in; called at the start, and again after a failure. */
@@ -64,7 +64,7 @@ async function tryStart(): Promise<void> {
     startFault.value = error;
     // The page promises this; its button is only quicker.
     if (error instanceof ApiError && error.status === 0) {
-      nextStart = setTimeout(tryStart, nextStart_milliseconds);
+      nextStart = setTimeout(tryStart, nextStartMs);
     }
   }
 }

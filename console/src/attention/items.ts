@@ -9,11 +9,11 @@ export interface Item {
 }
 
 /** The most names in a sentence; the first ones of a list are enough. */
-export const mostNamed = 4;
+export const maxNamed = 4;
 
 /** "a, b, c and 2 more"; `all`: how many there are, if only the first ones are known. */
 export function named(names: readonly string[], all = names.length): string {
-  const shown = all > mostNamed ? names.slice(0, mostNamed - 1) : names;
+  const shown = all > maxNamed ? names.slice(0, maxNamed - 1) : names;
   const others = all - shown.length;
   if (others > 0) return `${shown.join(', ')} and ${others.toLocaleString('en')} more`;
   return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;

@@ -160,8 +160,8 @@ export function UserField({ user }: { user: string | undefined }) {
   const scope = useScope();
   const { flags, user: ownName = '' } = scope;
   const [selected, setSelected] = useState(user);
-  const usual = useProxyUser(selected === undefined).user;
-  const value = selected ?? usual;
+  const defaultUser = useProxyUser(selected === undefined).user;
+  const value = selected ?? defaultUser;
   const isRead = flags.admin && value !== '';
   const path = { user: value };
   const read = useReadIn(scope, 'get_user', { path }, { enabled: isRead });

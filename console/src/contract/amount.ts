@@ -5,13 +5,13 @@ const sizes = { TB: 1e12, GB: 1e9, MB: 1e6, B: 1 } as const;
 export type Unit = keyof typeof sizes;
 export const units = Object.keys(sizes) as Unit[];
 
-const mostDecimals = 6;
+const maxDecimals = 6;
 
 /** Exact: 1500000000000 -> 1.5 TB, and 7 -> 7 B. */
 export function amountOf(bytes: number): { amount: string; unit: Unit } {
   for (const unit of units) {
     if (bytes < sizes[unit] && unit !== 'B') continue;
-    const amount = String(Number((bytes / sizes[unit]).toFixed(mostDecimals)));
+    const amount = String(Number((bytes / sizes[unit]).toFixed(maxDecimals)));
     if (bytesOf(amount, unit) === bytes) return { amount, unit };
   }
   return { amount: String(bytes), unit: 'B' };

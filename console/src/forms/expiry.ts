@@ -12,14 +12,14 @@ export const lifetimes = [
 const longest = lifetimes[lifetimes.length - 1] as (typeof lifetimes)[number];
 
 /** The initial choice of a form: a working day. */
-export const usualLifetime = '28800';
+export const defaultLifetime = '28800';
 
 /**
  * The initial choice for entries with these expiries: the usual lifetime, or a longer one so that
  * none ends earlier. The longest, if none is long enough.
  */
 export function lifetimeFor(expiries: readonly number[], now: number): string {
-  const latest = Math.max(...expiries, now + Number(usualLifetime));
+  const latest = Math.max(...expiries, now + Number(defaultLifetime));
   return (lifetimes.find(({ value }) => now + Number(value) >= latest) ?? longest).value;
 }
 

@@ -111,7 +111,7 @@ export function FormDialog({
     if (typeof done === 'string') notify(done);
   };
   return (
-    <Dialog title={title} onClose={onClose} look={wide ? 'wide' : 'usual'}>
+    <Dialog title={title} onClose={onClose} look={wide ? 'wide' : 'normal'}>
       <Form
         verb={verb}
         kind={warning ? 'danger' : kind}

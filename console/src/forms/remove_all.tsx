@@ -36,7 +36,7 @@ export const lists = {
 export type List = keyof typeof lists;
 
 /** Above this number the dialog asks for a typed word. */
-const mostWithoutTyping = 20;
+const maxWithoutTyping = 20;
 
 interface RemoveAllProps {
   list: List;
@@ -51,7 +51,7 @@ function RemoveAll({ list, entries, children, onClose }: RemoveAllProps) {
   const scope = useScope();
   const { account } = scope;
   const { one: singular, many, remove } = lists[list];
-  const mustType = entries > mostWithoutTyping;
+  const mustType = entries > maxWithoutTyping;
 
   const submit = async (fields: FormData) => {
     const typed = textOf(fields, 'confirmation');

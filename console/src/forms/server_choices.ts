@@ -2,13 +2,13 @@
 import { usePages } from '../api/paging.ts';
 import { useScope } from '../api/scope.ts';
 import type { FoundServers } from './server_checks.tsx';
-import { type Choices, mostChoices } from './suggest_field.tsx';
+import { type Choices, maxChoices } from './suggest_field.tsx';
 
 /** All servers, or those that offer a service. */
 function useChoicesOf(search: string, service?: 'vpn'): Choices {
   const query = { sort: 'name', search: search.trim(), ...(service && { service }) } as const;
   const { base } = useScope();
-  const { rows, hasMore } = usePages('console_list_servers', { query, limit: mostChoices, base });
+  const { rows, hasMore } = usePages('console_list_servers', { query, limit: maxChoices, base });
   const options = rows.data?.map(({ server, title }) => ({
     value: server,
     text: title === server ? server : `${server} (${title})`,
@@ -20,7 +20,7 @@ function useChoicesOf(search: string, service?: 'vpn'): Choices {
 export function useFoundServers(search: string): FoundServers {
   const { base } = useScope();
   const query = { sort: 'name', search } as const;
-  const { rows, total } = usePages('console_list_servers', { query, limit: mostChoices, base });
+  const { rows, total } = usePages('console_list_servers', { query, limit: maxChoices, base });
   const data = rows.data?.map(({ server, title }) => ({ name: server, title }));
   return { rows: { ...rows, data }, total };
 }

@@ -13,7 +13,7 @@ interface Choice {
 
 /** The choices that the server finds for a text. */
 export interface Choices {
-  /** At most `mostChoices`; undefined until they are read. */
+  /** At most `maxChoices`; undefined until they are read. */
   options: readonly Choice[] | undefined;
   /** Whether the list has no others. */
   isWhole: boolean;
@@ -21,7 +21,7 @@ export interface Choices {
 }
 
 /** The number of choices that are requested at once. */
-export const mostChoices = 20;
+export const maxChoices = 20;
 
 interface SuggestProps {
   label: string;
@@ -50,7 +50,7 @@ export function SuggestField(props: SuggestProps) {
     onInput,
     others = [],
     required = false,
-    hint: usual = '',
+    hint: defaultHint = '',
     valueText,
   } = props;
   const [search, setSearch] = useState('');
@@ -72,7 +72,7 @@ export function SuggestField(props: SuggestProps) {
     );
   }
   const error = first.error ?? matching.error;
-  const hint = error ? `Couldn’t load ${listName}. ${explain(error).sentence}` : usual;
+  const hint = error ? `Couldn’t load ${listName}. ${explain(error).sentence}` : defaultHint;
   if (first.isWhole) {
     const choices = [...others, ...first.options];
     // A choice in the address that no longer exists stays among the options.

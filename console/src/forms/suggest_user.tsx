@@ -2,7 +2,7 @@
 import { type AccountGiven, type AccountResponse, useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { TextField } from '../ui/ui.ts';
-import { type Choices, mostChoices, SuggestField } from './suggest_field.tsx';
+import { type Choices, maxChoices, SuggestField } from './suggest_field.tsx';
 
 /** The users to select from. */
 type UserFilterQuery = Pick<NonNullable<AccountGiven<'list_users'>['query']>, 'state' | 'flag'>;
@@ -15,7 +15,7 @@ const proxyUsers: UserFilterQuery = { state: 'active', flag: 'proxy' };
  * nothing is read.
  */
 function useUsers(search: string, userFilter: UserFilterQuery, enabled = true) {
-  const query = { ...userFilter, search: search.trim(), sort: 'name' as const, limit: mostChoices };
+  const query = { ...userFilter, search: search.trim(), sort: 'name' as const, limit: maxChoices };
   return useReadIn(useScope(), 'list_users', { query }, { enabled });
 }
 
@@ -42,7 +42,7 @@ export function SuggestUser({
     const { data, error } = useUsers(search, userFilter);
     return {
       options: data?.map((user) => ({ value: user.name, text: textOf?.(user) ?? user.name })),
-      isWhole: search === '' && data !== undefined && data.length < mostChoices,
+      isWhole: search === '' && data !== undefined && data.length < maxChoices,
       error,
     };
   };

@@ -20,5 +20,5 @@ export function undoBy(action: () => Promise<string>, { about = [], until }: Lim
       notifyError(`Undo failed. ${explain(error).sentence}`);
     }
   };
-  return { undo, about, ...(until === undefined ? {} : { undo_seconds: until - now.value }) };
+  return { undo, about, ...(until === undefined ? {} : { undoSeconds: until - now.value }) };
 }

@@ -63,7 +63,7 @@ export interface Arc<T> {
 }
 
 /** The smallest share on a ring, so that even one of a thousand is visible. */
-const leastShare = 0.08;
+const minShare = 0.08;
 
 /**
  * The proportions of a whole as a ring, in their order. Small parts are larger than they are, at
@@ -72,13 +72,13 @@ const leastShare = 0.08;
 export function ringOf<T>(parts: ReadonlyArray<{ value: T; many: number }>): Arc<T>[] {
   const nonEmpty = parts.filter(({ many }) => many > 0);
   const all = nonEmpty.reduce((sum, { many }) => sum + many, 0);
-  const isSmall = (many: number) => many / all < leastShare;
+  const isSmall = (many: number) => many / all < minShare;
   const small = nonEmpty.filter(({ many }) => isSmall(many));
   const large = all - small.reduce((sum, { many }) => sum + many, 0);
-  const room = 1 - small.length * leastShare;
+  const room = 1 - small.length * minShare;
   let start = 0;
   return nonEmpty.map(({ value, many }) => {
-    const share = isSmall(many) ? leastShare : (many / large) * room;
+    const share = isSmall(many) ? minShare : (many / large) * room;
     const arc = { value, start, share };
     start += share;
     return arc;

@@ -35,7 +35,7 @@ interface WorldMapProps {
 
 /** The least distance between marks, for fingers or a mouse. */
 const minPixels = matchMedia('(pointer: coarse)').matches ? 24 : 20;
-const mostNames = 8;
+const maxNames = 8;
 /** Drawn from the north to here: there are no servers further south. */
 const [, shownHeight] = project(0, -58, { scale, center });
 
@@ -48,8 +48,8 @@ const arrows: Record<string, Direction> = {
 
 export function WorldMap({ label, points, legend, onSelect }: WorldMapProps) {
   const [frame, pixels] = usePixels<HTMLDivElement>();
-  const shown_pixels = pixels || width;
-  const marks = useMemo(() => marksOf(points, shown_pixels), [points, shown_pixels]);
+  const shownPixels = pixels || width;
+  const marks = useMemo(() => marksOf(points, shownPixels), [points, shownPixels]);
   const [at, setAt] = useState('');
   const current = marks.some((mark) => idOf(mark) === at) ? at : marks[0] && idOf(marks[0]);
 
@@ -114,8 +114,8 @@ function MarkButton({ mark, legend, isCurrent, onFocus, onKeyDown, onSelect }: M
   counts.delete('faint');
   const count = [...counts.values()].reduce((sum, many) => sum + many, 0);
   const [{ tone, size }] = points;
-  const sentences = points.slice(0, mostNames).map(({ name, text }) => `${name}: ${text}`);
-  if (points.length > mostNames) sentences.push(`and ${points.length - mostNames} more`);
+  const sentences = points.slice(0, maxNames).map(({ name, text }) => `${name}: ${text}`);
+  if (points.length > maxNames) sentences.push(`and ${points.length - maxNames} more`);
   const states = legend
     .filter((item) => counts.get(item.tone))
     .map((item) => `${counts.get(item.tone)} × ${item.text}`);
@@ -169,7 +169,7 @@ const idOf = ({ points }: Cluster<MapPoint>) => points[0].id;
  * Important points come before faint ones, and large before small, and keep their positions. Faint
  * ones are drawn first.
  */
-function marksOf(points: readonly MapPoint[], shown_pixels: number): Cluster<MapPoint>[] {
+function marksOf(points: readonly MapPoint[], shownPixels: number): Cluster<MapPoint>[] {
   const placed: Placed<MapPoint>[] = points
     .map((point) => {
       const [x, y] = project(point.longitude, point.latitude, { scale, center });
@@ -177,7 +177,7 @@ function marksOf(points: readonly MapPoint[], shown_pixels: number): Cluster<Map
       return { point, x, y: Math.min(y, shownHeight - 8) };
     })
     .sort((a, b) => rank(a.point) - rank(b.point) || (a.point.id < b.point.id ? -1 : 1));
-  return clusterOf(placed, minPixels * (width / shown_pixels)).reverse();
+  return clusterOf(placed, minPixels * (width / shownPixels)).reverse();
 }
 
 const rank = ({ tone, size }: MapPoint) => (tone === 'faint' ? 100 : 0) - size;

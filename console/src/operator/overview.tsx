@@ -3,7 +3,7 @@ import { useLocation } from 'wouter-preact';
 import type { Given } from '../api/api.ts';
 import { useRead } from '../api/reading.ts';
 import { AttentionCard } from '../attention/card.tsx';
-import { mostNamed } from '../attention/items.ts';
+import { maxNamed } from '../attention/items.ts';
 import { noticesEveryMs } from '../attention/notices.ts';
 import { now } from '../now.ts';
 import { addressOf, paths } from '../paths.ts';
@@ -94,7 +94,7 @@ export function OverviewPage() {
 
 /** The first accounts that may need attention, by the filters of the page that counts them. */
 function useAccounts() {
-  const limit = mostNamed;
+  const limit = maxNamed;
   return {
     over: usePages('admin_list_accounts', { query: { state: 'over' }, limit }),
     ended: usePages('admin_list_accounts', { query: { state: 'ended' }, limit }),
@@ -107,7 +107,7 @@ function useAccounts() {
 function useFirst(filter: NonNullable<Given<'admin_list_servers'>['query']>, isAny = true) {
   const { rows, found: matchCount } = usePages('admin_list_servers', {
     query: { ...filter, sort: 'name' },
-    limit: mostNamed,
+    limit: maxNamed,
     enabled: isAny,
   });
   const { data, error, refetch } = rows;

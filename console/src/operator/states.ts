@@ -13,11 +13,11 @@ export interface State {
 }
 
 /** The largest lag that the server counts; it also stands for more. */
-const mostLag = 10_000;
+const maxLag = 10_000;
 
 export function lagText(lag: number): string {
   const changes = lag.toLocaleString('en');
-  if (lag >= mostLag) return `${changes} changes or more to apply`;
+  if (lag >= maxLag) return `${changes} changes or more to apply`;
   return `${changes} ${lag === 1 ? 'change' : 'changes'} behind`;
 }
 
@@ -111,9 +111,9 @@ export function accountStates(account: OfAccount, now: number): State[] {
   const states: State[] = [];
   if (suspended) states.push({ tone: 'bad', text: 'suspended' });
   if (expiry <= now) states.push({ tone: 'bad', text: 'ended' });
-  else if (expiry - now <= endsSoon_seconds) states.push({ tone: 'warn', text: 'ends soon' });
+  else if (expiry - now <= endsSoonSeconds) states.push({ tone: 'warn', text: 'ends soon' });
   if (over_limit) states.push({ tone: 'bad', text: 'over the limit' });
   return states;
 }
 
-const endsSoon_seconds = 30 * 86_400;
+const endsSoonSeconds = 30 * 86_400;

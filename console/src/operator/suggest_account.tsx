@@ -1,6 +1,6 @@
 // A filter by one account, of which there may be many.
 import { useRead } from '../api/reading.ts';
-import { type Choices, mostChoices, SuggestField } from '../forms/suggest_field.tsx';
+import { type Choices, maxChoices, SuggestField } from '../forms/suggest_field.tsx';
 
 interface SuggestAccountProps {
   value: string;
@@ -9,11 +9,11 @@ interface SuggestAccountProps {
 
 export function SuggestAccount(field: SuggestAccountProps) {
   const useChoices = (search: string): Choices => {
-    const query = { search: search.trim(), sort: 'name' as const, limit: mostChoices };
+    const query = { search: search.trim(), sort: 'name' as const, limit: maxChoices };
     const { data, error } = useRead('admin_list_accounts', { query });
     return {
       options: data?.map(({ name }) => ({ value: name, text: name })),
-      isWhole: search === '' && data !== undefined && data.length < mostChoices,
+      isWhole: search === '' && data !== undefined && data.length < maxChoices,
       error,
     };
   };

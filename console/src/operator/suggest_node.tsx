@@ -1,7 +1,7 @@
 // A filter by one node, of which there may be many: by its id, shown as its name.
 import { usePages } from '../api/paging.ts';
 import { useRead } from '../api/reading.ts';
-import { type Choices, mostChoices, SuggestField } from '../forms/suggest_field.tsx';
+import { type Choices, maxChoices, SuggestField } from '../forms/suggest_field.tsx';
 
 interface SuggestNodeProps {
   /** The node's id, or empty. */
@@ -14,10 +14,10 @@ export function SuggestNode(field: SuggestNodeProps) {
   const node = useRead('admin_get_node', { path }, { enabled: field.value !== '' });
   const useChoices = (search: string): Choices => {
     const query = { search: search.trim(), sort: 'name' } as const;
-    const { rows, found: matchCount } = usePages('admin_list_nodes', { query, limit: mostChoices });
+    const { rows, found: matchCount } = usePages('admin_list_nodes', { query, limit: maxChoices });
     return {
       options: rows.data?.map(({ id, name }) => ({ value: String(id), text: name })),
-      isWhole: rows.data !== undefined && matchCount <= mostChoices && search === '',
+      isWhole: rows.data !== undefined && matchCount <= maxChoices && search === '',
       error: rows.error ?? node.error,
     };
   };

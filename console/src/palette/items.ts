@@ -111,7 +111,7 @@ function accountActions(scope: Scope, parts: Parts, go: Go, mayAddServers: boole
 
 const minLetters = 2;
 const maxUsers = 20;
-const mostServers = 20;
+const maxServers = 20;
 
 /**
  * The actions of an account, and its servers, users and entries. The server searches users and
@@ -131,7 +131,7 @@ export function useAccountItems(
   const servers = useReadIn(
     scope,
     'list_network',
-    { query: { search: text, sort: 'name', limit: mostServers } },
+    { query: { search: text, sort: 'name', limit: maxServers } },
     { enabled: mayRead && isSearched && !isOperator },
   );
   const addable = useReadIn(

@@ -78,8 +78,8 @@ export function Palette(props: PaletteProps) {
     else if (shown.length > 0) setSelected((active + step + shown.length) % shown.length);
   };
   const all = together(reads);
-  const usual = all.error ? '' : `No results for “${typed.trim()}”`;
-  const empty = isReading ? 'Searching …' : usual;
+  const noResults = all.error ? '' : `No results for “${typed.trim()}”`;
+  const empty = isReading ? 'Searching …' : noResults;
   let at = -1;
   return (
     <Dialog title="Find anything" look="palette" onClose={onClose}>

@@ -97,6 +97,10 @@ export function requestFor(
   if (protocol !== 'https:' && protocol !== 'http:') return undefined;
   const isTunnel = protocol === 'https:';
   const host = hostname.replace(/^\[|\]$/g, '');
-  const usual = isTunnel ? 443 : 80;
-  return { host, method: isTunnel ? 'CONNECT' : 'GET', destination_port: Number(port) || usual };
+  const defaultPort = isTunnel ? 443 : 80;
+  return {
+    host,
+    method: isTunnel ? 'CONNECT' : 'GET',
+    destination_port: Number(port) || defaultPort,
+  };
 }

@@ -15,10 +15,10 @@ type Token = ReturnType<typeof useToken>;
 
 /** Unless `wanted`, nothing is read. */
 export function useToken(wanted: boolean) {
-  const { user: usual, hasNone } = useProxyUser(wanted);
+  const { user: defaultUser, hasNone } = useProxyUser(wanted);
   const [selected, select] = useState('');
   const [tokens, setTokens] = useState<Record<string, ProxyToken>>({});
-  const user = selected || usual;
+  const user = selected || defaultUser;
   const made = tokens[user];
   return {
     hasNone,

@@ -21,9 +21,9 @@ const noChoice = { ip: '', port: '', dns: '', by: 'address', program: 'curl' };
 
 export function ReadySettings({ server }: { server: OwnServer }) {
   const missing = unserved(server.nodes);
-  const [{ ip, port, dns, by: way_in, program: requested }, change] = useAddressStates(noChoice);
+  const [{ ip, port, dns, by: signInWay, program: requested }, change] = useAddressStates(noChoice);
   const override = dns !== '';
-  const by = way_in === 'token' ? 'token' : 'address';
+  const by = signInWay === 'token' ? 'token' : 'address';
   const program = isOneOf(programs, requested) ? requested : 'curl';
   const token = useToken(by === 'token');
   const [page, setPage] = useState('https://www.example.com/');

@@ -9,7 +9,7 @@ interface DialogProps {
   onClose: () => void;
   children: ComponentChildren;
   /** `wide`: for tables and long texts. `palette`: without a visible name and close button. */
-  look?: 'usual' | 'wide' | 'palette';
+  look?: 'normal' | 'wide' | 'palette';
 }
 
 /** Changes the number of actions that keep the dialog open. */
@@ -26,7 +26,7 @@ export function useHold(busy: boolean): void {
 }
 
 /** Open while it is rendered. */
-export function Dialog({ title, onClose, children, look = 'usual' }: DialogProps) {
+export function Dialog({ title, onClose, children, look = 'normal' }: DialogProps) {
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
   const [holds, setHolds] = useState(0);

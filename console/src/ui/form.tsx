@@ -29,7 +29,7 @@ export function Form({
   disabledReason,
   children,
 }: FormProps) {
-  const usual = useContext(Explain);
+  const explainError = useContext(Explain);
   const [busy, setBusy] = useState(false);
   const [faults, setFaults] = useState<readonly Fault[]>([]);
   const form = useRef<HTMLFormElement>(null);
@@ -54,7 +54,7 @@ export function Form({
     try {
       await onSubmit(new FormData(sent));
     } catch (error) {
-      setFaults([(explain ?? usual)(error)]);
+      setFaults([(explain ?? explainError)(error)]);
     } finally {
       setBusy(false);
     }

@@ -11,14 +11,14 @@ interface Toast {
   undo?: () => unknown;
   about: readonly string[];
   /** Undefined: until it is dismissed. */
-  lasts_seconds: number | undefined;
+  lastsSeconds: number | undefined;
 }
 
-interface Said {
+interface MessageOptions {
   /** Undoes it, while the message is shown. */
   undo?: () => unknown;
   /** Seconds for which that is possible; by default without limit. */
-  undo_seconds?: number;
+  undoSeconds?: number;
   /**
    * Keys of what it is about, such as `list/7`. The message replaces earlier ones about the same,
    * or about a part of it (`list` of `list/7`): what these would undo has changed since.
@@ -27,26 +27,26 @@ interface Said {
 }
 
 /** Enough time to read a message, and to reach its button by keyboard. */
-const [reading_seconds, reaching_seconds] = [5, 12];
+const [readingSeconds, reachingSeconds] = [5, 12];
 
 /** The messages that are shown now, the newest last. */
 export const toasts = signal<readonly Toast[]>([]);
 let last = 0;
 
 /** Shows what was done. */
-export function notify(text: string, { undo, undo_seconds, about = [] }: Said = {}): void {
-  const lasts_seconds = Math.min(reaching_seconds, undo_seconds ?? reaching_seconds);
+export function notify(text: string, { undo, undoSeconds, about = [] }: MessageOptions = {}): void {
+  const lastsSeconds = Math.min(reachingSeconds, undoSeconds ?? reachingSeconds);
   // A button that is about to stop working is not shown.
-  if (!undo || lasts_seconds < reading_seconds) {
-    add({ text, tone: 'done', about, lasts_seconds: reading_seconds });
+  if (!undo || lastsSeconds < readingSeconds) {
+    add({ text, tone: 'done', about, lastsSeconds: readingSeconds });
   } else {
-    add({ text, tone: 'done', about, lasts_seconds, undo });
+    add({ text, tone: 'done', about, lastsSeconds, undo });
   }
 }
 
 /** Shows what failed, until it is dismissed. */
 export function notifyError(text: string): void {
-  add({ text, tone: 'failed', about: [], lasts_seconds: undefined });
+  add({ text, tone: 'failed', about: [], lastsSeconds: undefined });
 }
 
 function add(toast: Omit<Toast, 'id'>): void {
@@ -74,13 +74,13 @@ export function Toasts() {
   );
 }
 
-function OneToast({ id, text, tone, undo, lasts_seconds }: Toast) {
+function OneToast({ id, text, tone, undo, lastsSeconds }: Toast) {
   const shown = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (lasts_seconds === undefined) return;
-    const timer = setTimeout(() => drop(id), lasts_seconds * 1000);
+    if (lastsSeconds === undefined) return;
+    const timer = setTimeout(() => drop(id), lastsSeconds * 1000);
     return () => clearTimeout(timer);
-  }, [id, lasts_seconds]);
+  }, [id, lastsSeconds]);
   useEffect(() => {
     const element = shown.current;
     return () => {

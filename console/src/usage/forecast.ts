@@ -3,7 +3,7 @@
 import { daySeconds } from '../charts/days.ts';
 
 /** Fewer full days are not enough: one busy Monday would stand for the whole month. */
-const fewestDays = 3;
+const minDays = 3;
 /** A day this much older counts half: a change shows soon, but a weekend does not distort it. */
 const halfLifeDays = 7;
 
@@ -43,7 +43,7 @@ export function forecast({ contract, days, now }: Given): Forecast | undefined {
   // Today is left out: it is not over.
   const today = Math.floor(now / daySeconds) * daySeconds;
   const count = Math.max(0, (today - first) / daySeconds);
-  if (count < fewestDays) return undefined;
+  if (count < minDays) return undefined;
   let weights = 0;
   let sum = 0;
   for (let age = 1; age <= count; age++) {

@@ -58,7 +58,7 @@ interface Change {
 const maxBytes = 50_000;
 
 /** So many fit into a request: those that list servers may be long. */
-const mostAtOnce = (users: readonly object[]) =>
+const maxAtOnce = (users: readonly object[]) =>
   Math.min(
     1000,
     Math.floor(maxBytes / Math.max(...users.map((user) => JSON.stringify(user).length))),
@@ -71,7 +71,7 @@ function useChange({ selected, selection }: Selected<User>) {
     inParts(
       all,
       (users) => changeIn(scope, 'change_users', { body: { users, ...confirmation } }),
-      mostAtOnce(all),
+      maxAtOnce(all),
     );
   return async (
     differs: (user: User) => boolean,

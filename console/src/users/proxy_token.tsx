@@ -19,7 +19,7 @@ export function ProxyTokenDialog({ user: { name }, onClose }: { user: User; onCl
     return changeIn(scope, 'create_proxy_token', { body });
   };
   const { hour, day, week, month, quarter, year } = lifetimes;
-  const usual = contract.data ? ` (${duration(contract.data.token_lifetime_seconds)})` : '';
+  const lifetimeText = contract.data ? ` (${duration(contract.data.token_lifetime_seconds)})` : '';
   return (
     <MakerDialog
       title={`New proxy access token for ${name}`}
@@ -36,7 +36,7 @@ export function ProxyTokenDialog({ user: { name }, onClose }: { user: User; onCl
         label="Lifetime"
         name="lifetime_seconds"
         options={[
-          { value: '', text: `Default of the contract${usual}` },
+          { value: '', text: `Default of the contract${lifetimeText}` },
           ...lifetimeOptions(hour, day, week, month, quarter, year),
         ]}
       />

@@ -6,7 +6,7 @@ import { notify } from './output.ts';
 import { type Outcome, requestThrough } from './through.ts';
 
 /** Shorter than the timeouts of commands, so that the proxy is named first. */
-const usualPatienceSeconds = 5;
+const defaultPatienceSeconds = 5;
 /** This machine is never reached through it. */
 const near = 'localhost,127.0.0.1,[::1]';
 
@@ -88,7 +88,7 @@ function isThrough({ except }: HttpsProxy, { protocol, hostname, port }: URL): b
 export function triedFirst(
   fetch: typeof globalThis.fetch,
   proxy: HttpsProxy,
-  patienceSeconds = usualPatienceSeconds,
+  patienceSeconds = defaultPatienceSeconds,
 ): typeof globalThis.fetch {
   const passed = new Set<string>();
   return async (input, init) => {

@@ -9,7 +9,7 @@ import { helpOf, overview } from './help.ts';
 import { narrowed, notify, print, printDocument, screenOf } from './output.ts';
 import { findCommand, type Parsed, parse } from './parse.ts';
 import { confirmed } from './question.ts';
-import { usualEverySeconds, watch } from './watch.ts';
+import { defaultRefreshSeconds, watch } from './watch.ts';
 import { terminalWidth } from './wrapped.ts';
 
 /** Returns the exit code: 0 done, 1 failed, 2 not understood, or the command's own. */
@@ -115,7 +115,7 @@ async function watchCommand<Session>(
       ? screenOf(narrowed(outcome, filters), terminalWidth())
       : '';
   };
-  return watch(render, common.every ?? usualEverySeconds, async () => program.close?.(session));
+  return watch(render, common.every ?? defaultRefreshSeconds, async () => program.close?.(session));
 }
 
 function failed<Session>({ name, linesOf }: Program<Session>, error: unknown): number {

@@ -8,7 +8,7 @@ import { networkFault } from '../network_fault.ts';
  */
 export type Outcome = { closed: string } | { status: number; reason: string; answer: string };
 
-const longestBody = 1000;
+const maxBodyLength = 1000;
 
 /** Asks the proxy for a tunnel to `to` (`host:port`), and closes it. */
 export async function requestThrough(
@@ -51,7 +51,7 @@ export async function requestThrough(
       if (status === 200 || body.length >= Number(headers['content-length'] ?? 0)) return end();
       socket.on('data', (chunk: Buffer) => {
         body += chunk.toString('utf8');
-        if (body.length >= Math.min(longestBody, Number(headers['content-length']))) end();
+        if (body.length >= Math.min(maxBodyLength, Number(headers['content-length']))) end();
       });
       socket.on('close', end).on('error', end);
       signal.addEventListener('abort', end);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { visible } from '../visible.ts';
 
 /** The default of `--every`. */
-export const usualEverySeconds = 5;
+export const defaultRefreshSeconds = 5;
 
 /** By Ctrl-C, by others, and by closing the terminal. */
 const exitCodes = { SIGINT: 0, SIGTERM: 143, SIGHUP: 129 };
@@ -15,7 +15,7 @@ const exitCodes = { SIGINT: 0, SIGTERM: 143, SIGHUP: 129 };
  */
 export async function watch(
   render: () => Promise<string>,
-  every_seconds: number,
+  everySeconds: number,
   close: () => Promise<void>,
 ): Promise<never> {
   for (const [signal, code] of Object.entries(exitCodes)) {
@@ -25,9 +25,9 @@ export async function watch(
   let fault = '';
   let height = 0;
   for (;;) {
-    const head = `Every ${every_seconds} s; Ctrl-C ends it.${fault}`;
+    const head = `Refreshed every ${everySeconds} s. Ctrl-C to stop.${fault}`;
     height = draw([head, ...text.trimEnd().split('\n')], height);
-    await sleep(every_seconds * 1000);
+    await sleep(everySeconds * 1000);
     try {
       text = await render();
       fault = '';

@@ -7,7 +7,7 @@ import { addressOf, paths } from '../../paths.ts';
 import { ofAuthlist, ofOverrides, ofServers } from './attention_network.ts';
 import type { Known } from './known.ts';
 
-const contractEndsSoon_seconds = 30 * daySeconds;
+const contractEndsSoonSeconds = 30 * daySeconds;
 
 const usage = { path: paths.usage, text: 'Usage' };
 /** Pages with exactly the rows that an item names. */
@@ -35,7 +35,7 @@ function ofContract({ contract, now }: Known): Item[] {
       tone: 'bad',
       sentence: `The contract ended on ${date(contract.expiry)}: connections are refused. Ask your provider to renew it.`,
     });
-  } else if (remainingSeconds <= contractEndsSoon_seconds) {
+  } else if (remainingSeconds <= contractEndsSoonSeconds) {
     items.push({
       key: 'ending',
       tone: 'warn',

@@ -1,6 +1,6 @@
 // The things that need attention in the network and on the account's lists: servers, exit IPs,
 // authlist and custom DNS.
-import { exitFaults, type Item, mostNamed, named } from '../../attention/items.ts';
+import { exitFaults, type Item, maxNamed, named } from '../../attention/items.ts';
 import { whyPending } from '../../dns/entries.ts';
 import { count, fromNow } from '../../format.ts';
 import { addressOf, paths } from '../../paths.ts';
@@ -8,7 +8,7 @@ import { isMisplaced } from '../../servers/rows.ts';
 import type { AuthlistEntry, Known, Need } from './known.ts';
 
 /** Online nodes apply an entry within a second. */
-const pendingLong_seconds = 60;
+const longPendingSeconds = 60;
 
 /** Pages with exactly the rows that an item names. */
 const serversBy = (state: Need) => ({
@@ -143,9 +143,9 @@ export function ofOverrides({ pending = none, pendingSince, now }: Known): Item[
   const late = pending.rows.filter(({ id, nodes }) => {
     // An online node may need a moment; an offline one takes longer.
     const isUnderWay = nodes.some(({ live, applied }) => live && !applied);
-    return !isUnderWay || now - (pendingSince?.get(id) ?? now) >= pendingLong_seconds;
+    return !isUnderWay || now - (pendingSince?.get(id) ?? now) >= longPendingSeconds;
   });
-  if (late.length > 0 && pending.found > mostNamed) {
+  if (late.length > 0 && pending.found > maxNamed) {
     const names = pending.rows.map(({ hostname, server }) => `${hostname} on ${server}`);
     return [
       {

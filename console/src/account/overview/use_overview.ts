@@ -3,7 +3,7 @@ import { useRef } from 'preact/hooks';
 import { foundIn, usePages } from '../../api/paging.ts';
 import { useRead } from '../../api/reading.ts';
 import { flags, type Session, session } from '../../api/session.ts';
-import { mostNamed } from '../../attention/items.ts';
+import { maxNamed } from '../../attention/items.ts';
 import { noticesEveryMs } from '../../attention/notices.ts';
 import { daySeconds, daysBack } from '../../charts/days.ts';
 import { now } from '../../now.ts';
@@ -114,7 +114,7 @@ function useNeeds(counts: ReturnType<typeof countsOf> | undefined, hasOwnLimits:
   const pages = needs.map((state) =>
     usePages('console_list_servers', {
       query: { state },
-      limit: mostNamed,
+      limit: maxNamed,
       enabled: counts !== undefined && counts.contract > 0 && isNeeded(state),
     }),
   );
@@ -129,11 +129,11 @@ function useNeeds(counts: ReturnType<typeof countsOf> | undefined, hasOwnLimits:
 /** The first rows of the lists that may need attention, by the filters of the linked pages. */
 function useLists() {
   const { admin, proxy } = flags.value;
-  const ofAuthlist = { limit: mostNamed, enabled: admin || proxy };
+  const ofAuthlist = { limit: maxNamed, enabled: admin || proxy };
   // Whole minutes: the time is part of the query.
   const minute = now.value - (now.value % 60);
   const ends_before = String(minute + daySeconds);
-  const ofTokens = { limit: mostNamed, enabled: admin };
+  const ofTokens = { limit: maxNamed, enabled: admin };
   return {
     idle: usePages('console_list_authlist', {
       ...ofAuthlist,
@@ -145,7 +145,7 @@ function useLists() {
     }),
     pending: usePages('console_list_overrides', {
       query: { state: 'pending' },
-      limit: mostNamed,
+      limit: maxNamed,
       enabled: admin,
     }),
     tokensOver: usePages('console_list_tokens', {
@@ -158,7 +158,7 @@ function useLists() {
     }),
     invited: usePages('console_list_users', {
       query: { state: 'invited', sort: 'name' },
-      limit: mostNamed,
+      limit: maxNamed,
       enabled: admin,
     }),
   };

@@ -31,8 +31,8 @@ import { useFoundServers } from '../server_choices.ts';
 import type { Account } from '../states.ts';
 
 /** A second, and ten years: the limits of the server. */
-const leastLifetime_days = 0.00001;
-const mostLifetime_days = 3652.5;
+const minLifetimeDays = 0.00001;
+const maxLifetimeDays = 3652.5;
 
 interface NewAccountDialogProps {
   onClose: () => void;
@@ -178,8 +178,8 @@ function ContractFields({ account }: { account?: Account }) {
         name="token_lifetime_seconds"
         type="number"
         step="any"
-        min={leastLifetime_days}
-        max={mostLifetime_days}
+        min={minLifetimeDays}
+        max={maxLifetimeDays}
         required
         defaultValue={String((account?.token_lifetime_seconds ?? 365 * daySeconds) / daySeconds)}
         hint="The default when a token is created. At most 3652 days (ten years)."

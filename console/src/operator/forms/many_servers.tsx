@@ -104,11 +104,11 @@ function SetPortSchemes({ selected, selection, onClose }: SelectedInDialog<Serve
 }
 
 /** To remove more than this, their number must be typed. */
-const mostUntyped = 20;
+const maxUntyped = 20;
 
 function RemoveServers({ selected, selection, onClose }: SelectedInDialog<Server>) {
   const countText = count(selected.length, 'server');
-  const mustType = selected.length > mostUntyped;
+  const mustType = selected.length > maxUntyped;
   const sum = (numberOf: (server: Server) => number) =>
     selected.reduce((all, server) => all + numberOf(server), 0);
   return (
