@@ -62,7 +62,7 @@ export function proxyUrl({
   }
   const port = basePort + exitIp.port_base + (override ? overrideOffset : 0);
   if (!Number.isInteger(port) || port < 1 || port > 65_535) {
-    throw new RangeError(`basePort: ${basePort} makes ${port}, which is no port`);
+    throw new RangeError(`basePort: ${basePort} makes ${port}, which is not a port`);
   }
   const pair =
     user === undefined || token === undefined

@@ -303,7 +303,7 @@ ams1,ams1.exitward.example,192.0.2.3,10001,unknown,0,"Am""ster"", dam",NL,http:/
     const { code, stderr } = await exw.run('exits', '--format', 'url', '--base-port', '65535');
     expect([code, stderr.split('\n')[0]]).toEqual([
       2,
-      'exw: --base-port: 65535 makes 65536, which is no port',
+      'exw: --base-port: 65535 makes 65536, which is not a port',
     ]);
   });
 

@@ -75,7 +75,7 @@ test('profile prints one file, and writes files that no other user reads', async
   }
 });
 
-test('status lists the exits with a VPN, and says whether this machine leaves by one', async () => {
+test('status lists the exits with a VPN, and says whether this machine uses one', async () => {
   const used = await vpn('status');
   expect([used.code, used.stderr]).toEqual([0, 'This machine uses 127.0.0.1, an exit of ams1.\n']);
   expect(used.stdout).toBe(`ams1\tams1.exitward.example\t127.0.0.1\tvpn-ikev2 unknown\tyes

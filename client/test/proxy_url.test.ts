@@ -28,8 +28,8 @@ describe('proxyUrl', () => {
     ['exit: fra1.exitward.example has no exit IP 192.0.2.9', { exit: '192.0.2.9' }],
     ['user, token: expected both, or neither', { user: 'alice' }],
     ['user, token: expected both, or neither', { token: 'ewt_1' }],
-    ['basePort: 65500 makes 66004, which is no port', { basePort: 65_500, override: true }],
-    ['basePort: 0.5 makes 4.5, which is no port', { basePort: 0.5 }],
+    ['basePort: 65500 makes 66004, which is not a port', { basePort: 65_500, override: true }],
+    ['basePort: 0.5 makes 4.5, which is not a port', { basePort: 0.5 }],
   ])('refuses: %s', (message, options) => {
     expect(() => proxyUrl({ server, ...options })).toThrow(message);
   });

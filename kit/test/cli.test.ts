@@ -191,10 +191,10 @@ describe('a list on a narrow terminal', () => {
   test('is as wide as it, and names the columns that it leaves out: the state is the last to go', () => {
     expect(at(32)).toBe('NAME  CITY       STATUS  COUNTRY\nfra1  Frankfurt  crit    DE\n');
     expect(at(31)).toBe(
-      'NAME  CITY       STATUS\nfra1  Frankfurt  crit\n--wide shows also: COUNTRY\n',
+      'NAME  CITY       STATUS\nfra1  Frankfurt  crit\nMore columns with --wide: COUNTRY\n',
     );
-    expect(at(20)).toBe('NAME  STATUS\nfra1  crit\n--wide shows also: CITY, COUNTRY\n');
-    expect(at(5)).toBe('NAME\nfra1\n--wide shows also: CITY, STATUS, COUNTRY\n');
+    expect(at(20)).toBe('NAME  STATUS\nfra1  crit\nMore columns with --wide: CITY, COUNTRY\n');
+    expect(at(5)).toBe('NAME\nfra1\nMore columns with --wide: CITY, STATUS, COUNTRY\n');
   });
 
   test('has no column without a value', () => {
@@ -207,7 +207,7 @@ describe('a list on a narrow terminal', () => {
   test('shows a column that fits when a wider one has been left out', () => {
     const all: Column[] = ['name', 'city', 'country', ['status', 'status', 'state']];
     expect(textOf({ rows, columns: all, empty }, true, 22)).toBe(
-      'NAME  COUNTRY  STATUS\nfra1  DE       crit\n--wide shows also: CITY\n',
+      'NAME  COUNTRY  STATUS\nfra1  DE       crit\nMore columns with --wide: CITY\n',
     );
   });
 
@@ -229,7 +229,7 @@ describe('a list on a narrow terminal', () => {
     const within = (width: number) =>
       textOf({ rows: [record], columns: audit, empty }, true, width);
     expect(within(32)).toBe(
-      'ID  ACCOUNT  ACTION    TARGET\n 1  acme     user.add  alice\n--wide shows also: FROM\n',
+      'ID  ACCOUNT  ACTION    TARGET\n 1  acme     user.add  alice\nMore columns with --wide: FROM\n',
     );
     expect(within(10)).toContain(' 1  user.add  alice');
   });

@@ -580,7 +580,7 @@ eachDatabase((database) => {
   });
 
   describe('nodes', () => {
-    test('an open invitation is listed without its code, and taken back; then its code works no longer', async () => {
+    test('an open invitation is listed without its code, and withdrawn; then its code stops working', async () => {
       const before = (await t.operator.get('/invites')).body.length;
       const invited = await t.operator.post('/invites', { server: 'lon1' });
       const open = await t.operator.get('/invites');

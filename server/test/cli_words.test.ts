@@ -155,7 +155,7 @@ test('an order to end connections says which nodes were not reached, and until w
     `${done} Not reached: ams1-a (offline). They may still be ended there until 08:00:30Z.`,
   );
   expect(saidOf('unfinished')).toBe(
-    `${done} Not reached: ams1-a (it took the order and has not said how many it ended).`,
+    `${done} Not reached: ams1-a (it has not reported how many it ended).`,
   );
   const nothing = { ended: 0, acknowledged: [{ ended: 0 }, { ended: 0 }], missing: [], until: at };
   expect(endedShown(nothing).sentence).toBe(

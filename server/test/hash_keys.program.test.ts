@@ -307,13 +307,13 @@ eachDatabase((database) => {
         const lacking = await cli.run('keys', 'rotate', '--hash', '--activate');
         expect([lacking.code, lacking.stderr]).toEqual([
           1,
-          expect.stringContaining(`lacks the key ${id}`),
+          expect.stringContaining(`does not have the key ${id}`),
         ]);
         writeFileSync(file, newest, { mode: 0o600 });
         const activated = await cli.run('keys', 'rotate', '--hash', '--activate');
         expect([activated.code, activated.stderr]).toEqual([
           0,
-          expect.stringContaining(`Hashes are made by ${id} from now on.`),
+          expect.stringContaining(`Hashes are made with ${id} from now on.`),
         ]);
         const list = async () => {
           const rows = JSON.parse((await cli.run('keys', 'list', '--json')).stdout);

@@ -165,7 +165,7 @@ eachDatabase((database) => {
       const [kid] = kidsIn(keys);
       const again: Outcome = await cli.run('keys', 'rotate');
       // Known already when the kill came late.
-      if (again.code !== 0) expect(again.stderr).toContain(`${kid} is prepared already`);
+      if (again.code !== 0) expect(again.stderr).toContain(`${kid} is already prepared`);
       expect(kidsIn(keys)).toEqual([kid, old]);
       expect((await cli.run('keys', 'rotate', '--activate')).stderr).toContain(`signed by ${kid}`);
       await cli.serve();

@@ -181,7 +181,7 @@ test('the command line drains a node and waits until nothing is open there, and 
     expect(impatient).toMatchObject({ code: 1, stdout: '' });
     expect(impatient.stderr).toContain('fra1 has no other node that accepts connections');
     expect(impatient.stderr).toContain(
-      'not empty after the wait: the node has not heard of it yet',
+      'not empty after the wait: the node has not received the change yet',
     );
     expect((await run('list')).stdout).toMatch(/\t\d{10}\t2\t\n$/);
 
@@ -191,7 +191,7 @@ test('the command line drains a node and waits until nothing is open there, and 
     await waiting.says('Waiting: 1 connection is open.');
     // The first that counts nothing may have been from before.
     await acknowledge(0);
-    await waiting.says('no connection is open, and the node is to say so once more');
+    await waiting.says('no connection is open; waiting for the node to confirm it');
     let outcome: Outcome | undefined;
     void waiting.outcome.then((answer) => {
       outcome = answer;
@@ -211,7 +211,7 @@ test('the command line drains a node and waits until nothing is open there, and 
     expect((await run('undrain', String(id))).code).toBe(0);
     const undone = await waitingAgain;
     expect(undone.code).toBe(1);
-    expect(undone.stderr).toContain('Meanwhile somebody ended the draining of node 1.');
+    expect(undone.stderr).toContain('Node 1 was undrained in the meantime.');
     expect((await run('list')).stdout).toMatch(/\t\t0\t\n$/);
   } finally {
     await cli.clean();

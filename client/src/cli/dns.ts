@@ -128,7 +128,7 @@ const remove = command({
   arguments: { id: { ...idArgument, many: true } },
   question: ({ arguments: { id: ids } }) =>
     `This removes ${counted(ids.length, 'DNS entry', 'DNS entries')}: ${ids.join(', ')}.`,
-  extent: async () => '"exw dns add" makes them again.',
+  extent: async () => '"exw dns add" adds them again.',
   run: async ({ arguments: { id: ids } }, session) => {
     const { client } = await session.account();
     for (const entryId of ids) await client.overrides.remove(entryId);

@@ -206,7 +206,7 @@ async function addressOf(client: Exitward, user: string): Promise<Finding> {
   } catch (error) {
     if (!(error instanceof ExitwardError || error instanceof Failure)) throw error;
     const sentence = `Could not check whether your address is listed: ${error.message}`;
-    return warning('address', sentence, 'exw authlist list, with a token that may write');
+    return warning('address', sentence, 'exw authlist list, with a token that has full access');
   }
 }
 

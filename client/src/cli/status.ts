@@ -86,7 +86,7 @@ export const status = command({
       value: { contract, address, endings, servers: withHealth },
       parts,
       ...(more > 0
-        ? { sentence: `${more} further entries end soon: exw authlist list, exw dns list.` }
+        ? { sentence: `${more} more entries end soon: exw authlist list, exw dns list.` }
         : {}),
     };
   },

@@ -52,7 +52,7 @@ export function address(text: string): string {
 /** The id of an entry. */
 export function id(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw no('an id', text, 'a number, as lists show it');
+  throw no('an id', text, 'a number, as shown in lists');
 }
 
 /** An entry of the authlist: by its id, or by its address. */

@@ -203,7 +203,8 @@ function tableOf(all: readonly Spelled[], rows: readonly Row[], width: number): 
     (at) => isNumeric[shownColumns[at] ?? 0] === true,
   ).split('\n');
   const hiddenTitles = header.filter((_, at) => !shownColumns.includes(at));
-  const note = hiddenTitles.length > 0 ? `--wide shows also: ${hiddenTitles.join(', ')}\n` : '';
+  const note =
+    hiddenTitles.length > 0 ? `More columns with --wide: ${hiddenTitles.join(', ')}\n` : '';
   return [bold(first), ...rest].join('\n') + note;
 }
 

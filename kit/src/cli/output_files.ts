@@ -19,7 +19,7 @@ export function shownFile(file: OutputFile, ...others: readonly OutputFile[]): S
     throw new UsageFault('--output: expected a folder, as there is a file for each server');
   }
   if (file.encoding === 'base64' && process.stdout.isTTY) {
-    throw new UsageFault('--output: expected a file, as a signed profile is no text');
+    throw new UsageFault('--output: expected a file, because a signed profile is not text');
   }
   return { value: file, parts: [], bytes: bytesOf(file) };
 }

@@ -42,7 +42,7 @@ export function takeFiles(
   const files = all.filter((file) => format === undefined || file.format === format);
   const [file, ...others] = files;
   if (!file)
-    throw new UsageFault(`there is no file${format ? ` for ${format}` : ''} of these servers`);
+    throw new UsageFault(`there is no${format ? ` ${format}` : ''} file for these servers`);
   return output === undefined
     ? shownFile(file, ...others)
     : writeFiles(files, output, format === undefined, write);

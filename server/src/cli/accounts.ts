@@ -153,7 +153,7 @@ export const accountNoun = nounOf('account', 'accounts and their contracts', [
     summary: 'lift a suspension',
     run: async (given, api) => {
       const value = await api.patch(given.path(account), { suspended: false });
-      return done(given.text('<account> is not suspended any more.'), value);
+      return done(given.text('<account> is no longer suspended.'), value);
     },
   },
 ]);

@@ -191,7 +191,7 @@ export function destinationOf(access: OperatorAccess): Destination {
   }
   if (url.protocol === 'http:' && !isLoopback(hostOf(url.href)) && !access.admin_insecure) {
     throw new Failure(
-      `${source}: ${url.origin} would carry the operator token in the clear; expected https, or EXITWARD_ADMIN_INSECURE=yes in a network where no one else listens.`,
+      `${source}: ${url.origin} would send the operator token unencrypted; expected https, or EXITWARD_ADMIN_INSECURE=yes in a network where no one else listens.`,
     );
   }
   return { url: url.href.replace(/\/+$/, '').replace(/\/admin$/, ''), source, isOwn };
@@ -213,7 +213,7 @@ function adminUrlOf({ admin_url, admin_url_file, mounted_secrets, ...access }: O
       return { admin_url: access.usual_admin_url, source, isOwn: false };
     }
     throw new Failure(
-      `Where the server is stands in ${admin_url_file}, which this user may not read (${code}): run it as root, or set EXITWARD_ADMIN_URL.`,
+      `The URL of the server is in ${admin_url_file}, which this user may not read (${code}): run it as root, or set EXITWARD_ADMIN_URL.`,
     );
   }
 }

@@ -49,7 +49,7 @@ const reasons = {
   offline: 'offline',
   outdated: 'its agent is older than the server',
   no_answer: 'no answer',
-  unfinished: 'it took the order and has not said how many it ended',
+  unfinished: 'it has not reported how many it ended',
 };
 
 /** Next to the table: the sums, and the nodes that are missing. */
@@ -183,13 +183,13 @@ export function usesShown(value: ExitUses, exit_ip: string): Shown {
     ...(server === null ? [`No server of this network has the exit IP ${exit_ip} now.`] : []),
     ...(more > 0
       ? [
-          `${counted(more, 'other use')} not listed: name the port, the destination or a smaller margin.`,
+          `${counted(more, 'other use')} not listed: specify the port, the destination or a smaller margin.`,
         ]
       : []),
     ...(silent.length > 0
       ? [`${isKnown ? '' : 'Not known. '}No data from: ${silent.join('; ')}.`]
       : []),
-    'The question is in the audit log.',
+    'The search is recorded in the audit log.',
   ];
   if (!process.stdout.isTTY) return { value, parts: [list], sentence: notes.join(' ') };
   const text = notes.map((note) => `${note}\n`).join('');

@@ -60,7 +60,7 @@ export const contractNoun = nounOf('contract', 'servers on a contract', [
         const contractServer = await api.put(path, given.fields).catch((error: Error) => {
           if (added.length === 0) throw error;
           const before = added.map(({ server: name }) => name).join(', ');
-          throw new Failure(`${error.message} Added before it: ${before}.`);
+          throw new Failure(`${error.message} Already added: ${before}.`);
         });
         added.push(contractServer);
       }
@@ -91,7 +91,7 @@ export const contractNoun = nounOf('contract', 'servers on a contract', [
     summary: 'remove a server from a contract',
     question: 'This removes <server> from the contract of <account>: its connections there end.',
     extent: async (given) => given.text('"exitward contract add <account> <server>" undoes it.'),
-    run: removeAt(server, '<server> is off the contract.', { removed: '<server>' }),
+    run: removeAt(server, '<server> was removed from the contract.', { removed: '<server>' }),
   },
 ]);
 

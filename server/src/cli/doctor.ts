@@ -123,6 +123,6 @@ async function answers(env: Environment): Promise<boolean> {
 /** An upgrade without a restart. */
 function unrestartedUpgrade(running: string): Finding[] {
   if (running === version) return [];
-  const sentence = `The server that runs is of version ${running}, and this program of ${version}.`;
+  const sentence = `The running server is version ${running}; this program is version ${version}.`;
   return [{ name: 'server', ...warning(sentence, installation.restart) }];
 }

@@ -36,11 +36,11 @@ export async function drain(given: Given, api: AdminApi): Promise<DrainedNode> {
   );
   notify(
     others.length > 0
-      ? `${node.server} has ${others.length} further ${others.length === 1 ? 'node that accepts' : 'nodes that accept'} connections.`
+      ? `${node.server} has ${others.length} other ${others.length === 1 ? 'node that accepts' : 'nodes that accept'} connections.`
       : `${node.server} has no other node that accepts connections: its clients are asked to use another server.`,
   );
   if (node.is_behind && node.connections === null) {
-    notify(`Its agent is ${node.version}, and may know nothing of draining: update it first.`);
+    notify(`Its agent ${node.version} may not support draining: update it first.`);
   }
   if (!given.option('wait')) return node;
   const patience = Number(given.option('timeout') ?? patienceSeconds);
@@ -65,7 +65,7 @@ async function waitUntilEmpty(
       throw error;
     });
     if (node && node.drained_at !== drained.drained_at) {
-      throw new Failure(`Meanwhile somebody ended the draining of node ${node.id}.`);
+      throw new Failure(`Node ${node.id} was undrained in the meantime.`);
     }
     const isEmpty = node?.live && node.lag === 0 && node.connections === 0;
     firstAt = isEmpty ? (firstAt ?? node.seen_at) : undefined;
@@ -84,10 +84,10 @@ function stateOf(node: DrainedNode | undefined): string {
   if (!node) return 'the server does not answer';
   const { live, lag, connections } = node;
   if (!live) return 'the node is offline, and reports nothing';
-  if (lag > 0) return 'the node has not heard of it yet';
+  if (lag > 0) return 'the node has not received the change yet';
   if (connections === null)
     return 'its agent does not say how many connections are open; update it';
   return connections === 0
-    ? 'no connection is open, and the node is to say so once more'
+    ? 'no connection is open; waiting for the node to confirm it'
     : `${connections} ${connections === 1 ? 'connection is' : 'connections are'} open`;
 }

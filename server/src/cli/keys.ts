@@ -81,7 +81,7 @@ export const keysNoun: Noun<Environment> = {
       summary: 'revoke a stolen signing key, and all tokens signed with it, at once',
       arguments: { key: { read: String } },
       question: ({ arguments: { key } }) =>
-        `This ends every proxy access token that was signed by ${key}, and the connections by them.`,
+        `This revokes all proxy access tokens signed by ${key}, and ends their connections.`,
       run: ({ arguments: { key } }, env) => endKey(env, key),
     }),
   ],
@@ -107,20 +107,20 @@ async function rotateKeys(env: Environment, options: Rotation): Promise<Shown> {
       // While no server runs, no process would notice this, and no server would start any more.
       if (secrets.heldKeys().includes(kid)) return { kid };
       throw new Failure(
-        `The keys file ${keys_file} lacks the key ${kid}: put the one here that has it, or prepare another.`,
+        `The keys file ${keys_file} does not have the key ${kid}: replace it with one that does, or prepare another key.`,
       );
     });
   });
   const [does, prepared, then] = options.hash
-    ? ['Hashes are made by', 'hashing', 'exitward keys rotate --hash --activate']
-    : ['Proxy access tokens are signed by', 'signing', 'exitward keys rotate --activate'];
+    ? ['Hashes are made with', 'hashing', 'exitward keys rotate --hash --activate']
+    : ['Proxy access tokens are signed with', 'signing', 'exitward keys rotate --activate'];
   const before = options.hash
-    ? 'A running server renews the older ones within minutes, and every token holds.'
-    : 'The older ones hold until they expire.';
-  const when = options.hash ? '' : ', and when the nodes have applied the change';
+    ? 'A running server renews the older ones within minutes, and all tokens stay valid.'
+    : 'Older ones stay valid until they expire.';
+  const when = options.hash ? 'run' : 'when the nodes have applied the change, run';
   const sentence = options.activate
     ? `${does} ${value.kid} from now on. ${before}`
-    : `Prepared the ${prepared} key ${value.kid} in ${keys_file}; it is not used yet. Copy the file to each process of this network, back it up again${when}: ${then}`;
+    : `Prepared the ${prepared} key ${value.kid} in ${keys_file}; it is not used yet. Copy the file to each process of this network, and back it up again. Then ${when}: ${then}`;
   return done(sentence, value);
 }
 
@@ -141,7 +141,7 @@ async function activateHash(tx: Transaction): Promise<string> {
 async function endKey(env: Environment, kid: string): Promise<Shown> {
   const config = readConfig(env);
   await withCurrentDatabase(config, (db) => db.write(operator, (tx) => revokeKey(tx, kid)));
-  const sentence = `The signing key ${kid} is revoked: nodes refuse its tokens as soon as they hear of it, and end the connections by them.`;
+  const sentence = `The signing key ${kid} is revoked: nodes refuse its tokens and end their connections as soon as they get the change.`;
   return done(sentence, { revoked: kid });
 }
 
@@ -151,7 +151,7 @@ async function prepare(db: Database, config: Config): Promise<{ kid: string }> {
   const prepared = await findPrepared(db);
   if (prepared) {
     throw new Failure(
-      `The signing key ${prepared.kid} is prepared already; run "exitward keys rotate --activate", or where the keys file has lost it "exitward keys revoke ${prepared.kid}".`,
+      `The signing key ${prepared.kid} is already prepared; run "exitward keys rotate --activate", or "exitward keys revoke ${prepared.kid}" if the keys file has lost it.`,
     );
   }
   const removedKids = signingKeys.filter(({ gone_at }) => gone_at !== null).map(({ kid }) => kid);
@@ -253,7 +253,7 @@ async function backUpKeys(
   // Read back before it is relied on.
   if (openKeys(sealed, passphrase) !== text) throw new Failure('The keys could not be sealed.');
   if (!createDurably(target, sealed)) throw new Failure(`${target} already exists.`);
-  const sentence = `Wrote ${target}: the keys ${key_id}, sealed with the passphrase. Keep both, in two places; one is of no use without the other.`;
+  const sentence = `Wrote ${target}: the keys ${key_id}, sealed with the passphrase. Keep both, in two places: each is useless without the other.`;
   return done(sentence, { file: target, key_id });
 }
 
@@ -265,7 +265,7 @@ async function restoreKeys(
   const { keys_file } = readConfig(env);
   if (isThere(keys_file)) {
     throw new Failure(
-      `There is a keys file ${keys_file} already, and it may be needed: move it away first.`,
+      `The keys file ${keys_file} already exists and may be needed: move it away first.`,
     );
   }
   const backup = readInput(resolve(file));

@@ -87,7 +87,7 @@ const find: Verb = {
     const rows = (['authlist', 'overrides', 'exits'] as const).flatMap((list) =>
       value[list].map((row): Row => ({ list, ...row })),
     );
-    const sentence = `There is more of ${more.join(' and ')} in ${network}; ask for a smaller network.`;
+    const sentence = `Not all of ${more.join(' and ')} in ${network} are listed; search a smaller network.`;
     return {
       ...table(rows, usesColumns, { of: `uses of ${network}` }),
       value,

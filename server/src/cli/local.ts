@@ -56,7 +56,7 @@ export const restore = command({
   name: 'restore',
   summary: 'replace a SQLite database with a backup; stop the server first',
   arguments: { file: { read: String } },
-  question: ({ arguments: { file } }) => `This puts ${file} in the place of the SQLite database.`,
+  question: ({ arguments: { file } }) => `This replaces the SQLite database with ${file}.`,
   extent: async (_given, env) => `It is ${sqliteFile(readConfig(env), 'restore')}.`,
   run: ({ arguments: { file } }, env) => restoreBackup(env, file),
 });
@@ -120,7 +120,7 @@ async function verify(
   if (target === undefined) {
     throw new Failure(
       folder === undefined
-        ? 'Name the file: EXITWARD_BACKUP_DIR is not set, so that there is no newest backup.'
+        ? 'Specify the file: EXITWARD_BACKUP_DIR is not set, so there is no newest backup.'
         : `There is no backup in ${folder} yet.`,
     );
   }
@@ -134,7 +134,7 @@ async function verify(
     : 'There is no manifest next to it, so its bytes were compared with nothing.';
   const moved =
     value.migrations.length > 0 ? `, and ${value.migrations.length} migration(s) ran` : '';
-  const sentence = `${value.file} is good. ${written} SQLite finds it whole. It was restored from schema ${value.schema}${moved}; ${value.rows.toLocaleString('en')} rows of ${value.tables} tables are there${moved ? '' : ' with every value'}. The keys file ${config.keys_file} is the one that it lives with, and opened ${value.sealed.toLocaleString('en')} sealed value(s).`;
+  const sentence = `${value.file} is good. ${written} SQLite finds it whole. It was restored from schema ${value.schema}${moved}; ${value.rows.toLocaleString('en')} rows of ${value.tables} tables are there${moved ? '' : ' with every value'}. The keys file ${config.keys_file} belongs to it, and opened ${value.sealed.toLocaleString('en')} sealed value(s).`;
   return done(sentence, { ...value });
 }
 
@@ -167,5 +167,5 @@ function keysAdvice(config: Config, key_id: string | null): string {
     loadSecrets(config.keys_file, true, config.mounted_secrets).key_id === key_id
   )
     return '';
-  return ` The keys file ${config.keys_file} is not the one that this database lives with: put that one there before you start the server, by "exitward keys restore" if you have a backup of it.`;
+  return ` The keys file ${config.keys_file} does not belong to this database: put that one there before you start the server, by "exitward keys restore" if you have a backup of it.`;
 }

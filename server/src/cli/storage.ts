@@ -56,5 +56,5 @@ export async function requireKeysOf(db: Database, config: Config): Promise<Secre
   }
   const secrets = loadSecrets(keys_file, true, mounted_secrets);
   if (secrets.key_id === (await keyIdOf(db))) return secrets;
-  throw new Failure(`The keys file ${keys_file} is not the one that this database lives with.`);
+  throw new Failure(`The keys file ${keys_file} does not belong to this database.`);
 }
