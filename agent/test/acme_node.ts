@@ -30,11 +30,11 @@ export class AcmeNode {
     control.records = [this.server(hostname), ...listed(4_000_000_000).slice(1)];
   }
 
-  /** Has joined, and does not run yet. */
+  /** A node that has joined, and does not run yet. */
   static async make(): Promise<AcmeNode> {
     const [port] = (await freePorts(1)) as [number];
     const node = new AcmeNode(await startAuthority(), await ScriptedControl.start(), port);
-    // Squid's user goes through it.
+    // Squid's user must be able to enter the folder.
     chmodSync(node.folder, 0o711);
     const state_dir = join(node.folder, 'state');
     const { url } = node.control;

@@ -1,5 +1,5 @@
-// ACME on a node with Squid: it is given the certificate, a renewed one, and no key where
-// certificates go.
+// ACME on a node with Squid: Squid gets the certificate and its renewal, and no key gets where only
+// certificates belong.
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';

@@ -13,7 +13,7 @@ import {
   specialNetworks,
 } from './special_networks.ts';
 
-/** A number of 128 bits as eight groups, nothing cut short. */
+/** A number of 128 bits as eight groups, without abbreviation. */
 const longText = (number: bigint) =>
   (number.toString(16).padStart(32, '0').match(/.{4}/g) ?? []).join(':');
 

@@ -1,5 +1,5 @@
-// A whole agent with the embedded engine that gets a revocation between the pieces of a long
-// change: it applies it at once, and has everything in the end.
+// A whole agent with the embedded engine gets a revocation between the pieces of a long change. It
+// applies the revocation at once, and has everything in the end.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,15 +51,15 @@ test('a revocation between the pieces of a long change acts ahead of it, and not
   await control.until(() => control.acknowledged.length > 0);
   expect(await reason()).toBe('authlist');
 
-  // The first piece, the revocation under the revision before it, and then nothing for a while.
+  // The first piece, then the revocation with the revision before it, then nothing for a while.
   send(1, pieces[0] as NodeRecord[]);
   send(1, [revoked]);
   await vi.waitFor(async () => expect(await reason()).toBe('unknown_address'), 90_000);
   const { stored, applied } = await askStatus(state_dir);
   expect([stored, applied]).toMatchObject([{ revision: 1 }, { revision: 1 }]);
 
-  // The stream breaks in the middle: the long change starts again after the acknowledged one, and
-  // its revocation with it.
+  // The stream breaks in the middle: the long change and its revocation are sent again, after the
+  // acknowledged one.
   send(1, pieces[1] as NodeRecord[]);
   const streams = control.resumed.length;
   control.cut();

@@ -1,5 +1,5 @@
-// The table of what is billed, for every engine: what reached an origin, in bytes of the client's
-// own connection.
+// The table of billed traffic for every engine: traffic that reached an origin, in bytes of the
+// client's connection.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -13,16 +13,16 @@ interface Place {
   url: string;
   to: string;
   port: number;
-  /** `host:port` of an origin that says the half of a response, and no more. */
+  /** `host:port` of an origin that sends half of a response, and no more. */
   silent: string;
-  /** Of one that ends each connection when it was asked. */
+  /** `host:port` of an origin that ends each connection when it gets a request. */
   mute: string;
 }
 interface Billed {
   up: number;
   down: number;
 }
-/** Plays the client, and returns the part of it that is billed. */
+/** Plays the client, and returns the bytes that must be billed. */
 type Play = (client: t.Client, place: Place) => Promise<Billed>;
 
 const nothing = { up: 0, down: 0 };
@@ -38,7 +38,7 @@ const free = (method: string, targetOf: (place: Place) => string, ...statuses: n
 const headOf = (url: string, ...lines: string[]) =>
   [`POST ${url} HTTP/1.1`, 'Host: x', ...lines, '', ''].join('\r\n');
 const chunk = (bytes: number) => `${bytes.toString(16)}\r\n${'u'.repeat(bytes)}\r\n`;
-/** Everything that has come until these words. */
+/** Everything that arrives, up to and including this text. */
 const endOf = (text: string, words: string) => {
   const length = text.indexOf(words) + words.length;
   return text.includes(words) ? { value: text.slice(0, length), length } : undefined;
@@ -246,7 +246,7 @@ export function billingTable(name: string, start: StartNode, ...families: Family
           });
           const billed = await play(client, place);
           await client.close();
-          // Counted in order: when this one is, the one before is.
+          // Counts come in order: when this request is counted, the one before is, too.
           const last = await t.Client.exchange(url, through);
           const sum = { up: billed.up + last.sent, down: billed.down + last.received };
           expect(await usage.settled({ '1 1': sum })).toEqual({ '1 1': sum });

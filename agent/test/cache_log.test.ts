@@ -1,4 +1,5 @@
-// Squid's own log, as its user may write it: little of it is stored, and little is reported.
+// Squid's own log, which Squid's user may fill with anything: it is kept small, and reports are
+// short.
 import { mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

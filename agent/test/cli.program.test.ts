@@ -1,4 +1,4 @@
-// The command line: what an operator of a machine types, and what it says.
+// The command line of the agent, as an operator uses it.
 import {
   existsSync,
   mkdirSync,
@@ -107,7 +107,7 @@ describe('join', () => {
     const begun = await Journal.open(path, { log });
     expect(begun.pending()).toEqual([]);
     expect(begun.boot).not.toBe(old.boot);
-    // The engine may go on: the traffic that it reports again is counted already.
+    // The engine's counts continue, so traffic that it reports again is not counted twice.
     expect([begun.cursor, [...begun.counted.values()]]).toEqual(['there', [open]]);
     await begun.close();
   });
@@ -197,7 +197,7 @@ test('a program that the machine lacks ends a start with its remedy, and join sa
     EXITWARD_AGENT_ENGINE: 'squid',
     EXITWARD_AGENT_SQUID: '/nowhere/squid',
     EXITWARD_AGENT_GUARD: 'nftables',
-    // Of all programs, there is none.
+    // The path has no program at all.
     PATH: stateDir,
   };
   const remedies = [
@@ -217,7 +217,7 @@ function explain(from: string): string[] {
 }
 
 test('a node runs, answers, keeps its folder, and ends well on a signal', async () => {
-  // Of no exit: no port of this machine is taken.
+  // The server has no exit, so no port of this machine is opened.
   const records = listed(4_000_000_000);
   const [server] = records;
   if (server?.kind === 'server' && server.value) server.value.exit_ips = [];
@@ -255,7 +255,7 @@ test('a node runs, answers, keeps its folder, and ends well on a signal', async 
   const rules = await run('guard', 'show');
   expect([rules.code, rules.stdout]).toEqual([0, expect.stringContaining('table inet exitward {')]);
 
-  // As a terminal sends it when it is closed: an agent has nothing to do then.
+  // A terminal sends it when it is closed; the agent ignores it.
   child.kill('SIGHUP');
   expect((await run('status')).code).toBe(0);
   child.kill('SIGTERM');

@@ -1,4 +1,4 @@
-// Runs the agent's command line as a shell would, in processes or one after another in one.
+// Runs the agent's command line as a shell would, in processes of its own or in this one.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { bareEnvironment } from '../../test/bare_environment.ts';
@@ -8,7 +8,7 @@ const bin = fileURLToPath(new URL('../bin/exitward-agent.js', import.meta.url));
 
 const host = new CommandHost(bin);
 
-/** Starts a process, with these settings and nothing else of our environment. */
+/** Starts a process with these settings, without our environment. */
 export function startCommand(args: string[], env: Record<string, string>): ChildProcess {
   return spawn(process.execPath, [bin, ...args], { env: { ...bareEnvironment, ...env } });
 }

@@ -35,17 +35,17 @@ afterAll(() => {
   rmSync(dir, { recursive: true });
 });
 
-/** Runs a program to its end; returns all that it said. */
+/** Runs a program to its end; returns its output. */
 const run = (command: string, args: string[], input = '') =>
-  new Promise<{ code: number | null; said: string }>((resolve) => {
+  new Promise<{ code: number | null; output: string }>((resolve) => {
     const child: ChildProcess = spawn(command, args);
-    let said = '';
+    let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on('data', (bytes) => {
-        said += bytes;
+        output += bytes;
       });
     }
-    child.on('close', (code) => resolve({ code, said }));
+    child.on('close', (code) => resolve({ code, output }));
     child.stdin?.end(input);
   });
 
@@ -76,19 +76,19 @@ const eapol = (login: string, given: string) => {
   ]);
 };
 test('eapol_test logs in with EAP-MSCHAPv2, and finds the same keys', async () => {
-  for (const given of [password, password.replaceAll('-', '')]) {
-    const { code, said } = await eapol('alice@acme', given);
-    expect(said).toContain('MPPE keys OK: 1  mismatch: 0');
+  for (const spelling of [password, password.replaceAll('-', '')]) {
+    const { code, output } = await eapol('alice@acme', spelling);
+    expect(output).toContain('MPPE keys OK: 1  mismatch: 0');
     expect(code).toBe(0);
   }
 });
 
 test('eapol_test is refused with a wrong password or name', async () => {
-  for (const [login, given] of [
+  for (const [login, wrongPassword] of [
     ['alice@acme', 'wrong'],
     ['bob@acme', password],
   ] as const) {
-    expect((await eapol(login, given)).said).toContain('Received EAP-Failure');
+    expect((await eapol(login, wrongPassword)).output).toContain('Received EAP-Failure');
   }
 });
 
@@ -105,16 +105,16 @@ const radclient = (given: string, shared = secret) => {
 };
 
 test('radclient logs in with a password, a long one too, and gets the address', async () => {
-  const { said } = await radclient(password);
-  expect(said).toContain('Received Access-Accept');
-  expect(said).toContain('Framed-IP-Address = 100.80.0.7');
+  const { output } = await radclient(password);
+  expect(output).toContain('Received Access-Accept');
+  expect(output).toContain('Framed-IP-Address = 100.80.0.7');
   expect(attempts.at(-1)).toMatchObject({ exit_ip: '203.0.113.1', source: '198.51.100.7' });
-  expect((await radclient('wrong')).said).toContain('Received Access-Reject');
+  expect((await radclient('wrong')).output).toContain('Received Access-Reject');
   const long = `ewt_${'x'.repeat(120)}`;
   await radclient(long);
   expect(attempts.at(-1)?.password).toBe(long);
 });
 
 test('a request of one who has another secret is left without a response', async () => {
-  expect((await radclient(password, 'another')).said).toContain('No reply');
+  expect((await radclient(password, 'another')).output).toContain('No reply');
 });

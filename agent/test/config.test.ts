@@ -1,4 +1,4 @@
-// Settings: none are needed, and every fault is reported at once, by the name of the setting.
+// Settings: all are optional, and all faults are reported together, with the name of the setting.
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,5 +1,5 @@
-// Caps on connections: the numbers that follow from the descriptors, one client's addresses, and
-// what is counted.
+// Caps on connections: how they follow from the descriptors, the addresses of one client, and the
+// counts.
 
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -89,7 +89,7 @@ test('whatever connections come, go and change their owners, a cap holds and a p
         open = others;
         continue;
       }
-      // A connection keeps the places that it has.
+      // An open connection keeps its places.
       const isFree = (cap: number, isSame: (other: typeof step) => boolean) =>
         others.filter(isSame).length < cap || (before !== undefined && isSame(before));
       const expected =
@@ -157,7 +157,7 @@ describe('connections of users with a new limit, of which some may be over,', ()
   let open: Set<string>;
   let census: Census;
   let users: UserCounts;
-  /** The excess after each list on which a user depended. */
+  /** The excess after each list that a user waited for. */
   let judged: string[][];
   /** Ends the list that is under way. */
   let show: () => void;
@@ -197,7 +197,7 @@ describe('connections of users with a new limit, of which some may be over,', ()
     users = new UserCounts(() => policy);
     const own = new Census({
       list: async () => {
-        // That of an earlier test may list once more.
+        // The census of an earlier test may make another list.
         if (census !== own) return [];
         const shown = socketsOf(open);
         const { promise, resolve } = Promise.withResolvers<typeof shown>();

@@ -1,5 +1,5 @@
-// The open connections of a node in groups: who, from where, to which exit, by which credential,
-// and how many groups are shown.
+// The open connections of a node in groups, by user, address, exit and credential; and the number
+// of groups that are shown.
 import { expect, test } from 'vitest';
 import { groupConnections, largestGroups, maxGroups } from '../src/connection_groups.ts';
 import type { OpenConnection } from '../src/engine.ts';

@@ -73,7 +73,7 @@ const useOf = (change: Partial<ExitUse> = {}): ExitUse => ({
 const find = async (log: ConnectionLog, change: Partial<UseQuestion> = {}) =>
   (await log.find({ exit_ip: exitIp, at: now, margin_seconds: 60, ...change })).uses;
 
-/** Lets the disk take a part of what is added to files, until it is called. */
+/** Makes the disk accept only a part of each write, until the returned function is called. */
 async function fillDisk(): Promise<() => void> {
   const handle = await open(join(folder, 'any'), 'w');
   const files: FileHandle = Object.getPrototypeOf(handle);
@@ -238,7 +238,7 @@ test('a day is removed so many days after its end, whatever is asked, and not by
   pass(start + 3 * day - 1 - now);
   await log.tidy();
   expect(filesOf()).toHaveLength(1);
-  // The clock alone jumps by a year: a wrong one must not remove what is to stay.
+  // The clock jumps by a year, without time passing. A wrong clock must not remove files.
   now += 365 * day;
   await log.tidy();
   expect(filesOf()).toHaveLength(1);
@@ -303,7 +303,7 @@ test('an erasure that was interrupted is completed by the next agent', async () 
   ended.push({ ...useOf(), until: now });
   await log.write();
   await log.close();
-  // As after a power cut between the note of the erasure and its end.
+  // The state after a power cut during an erasure.
   appendFileSync(join(dir, 'erased.json'), JSON.stringify({ people: ['1 2'], pending: ['1 2'] }), {
     mode: 0o600,
   });
@@ -404,7 +404,7 @@ test('a use that is gone while the disk takes nothing ended when that was first 
   pass(1000);
   expect(await find(log)).toEqual([]);
   expect(await find(log, { at: began })).toMatchObject([{ until: began + 100 }]);
-  // After midnight it is written with all that it was.
+  // After midnight the use is written with all its details.
   pass(day);
   heal();
   await log.write();

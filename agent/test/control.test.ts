@@ -1,4 +1,4 @@
-// The HTTP client of the node interface: what it makes of answers, of streams, and of silence.
+// The HTTP client of the node interface: responses, streams and silence.
 
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
@@ -115,7 +115,7 @@ describe('server-sent events', () => {
     expect(() => reader.read(line)).toThrow('an event of the stream is longer than 10 characters');
     const empty = new EventReader(10);
     expect(() => empty.read(Buffer.from('data\n'.repeat(12)))).toThrow('an event');
-    // The next event begins from nothing.
+    // The next event begins without the data of this one.
     const twice = Buffer.from('data: 4567\ndata: 8901\n\n'.repeat(2));
     expect(new EventReader(10).read(twice)).toHaveLength(2);
   });
@@ -194,7 +194,7 @@ describe('the stream', () => {
   });
 
   /**
-   * A stream of which this comes every 20 milliseconds; answers what it fails with, within so long.
+   * A stream that sends this every 20 milliseconds; returns the error with which it fails in time.
    */
   async function dripped(piece: string, silence_seconds: number, within: number): Promise<string> {
     const instance = await control(

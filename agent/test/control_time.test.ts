@@ -1,9 +1,9 @@
-// The difference of two clocks, by the times in responses that take a while: what the way may have
-// made is none.
+// The difference of two clocks, by the times in responses that take a while. A difference that the
+// delay may explain does not count.
 import { describe, expect, test } from 'vitest';
 import { ControlTime } from '../src/health/control_time.ts';
 
-/** The clocks of this machine, and of the control plane beside them. */
+/** The clocks of this machine and of the control plane. */
 function scene(ahead_seconds: number) {
   let steady = 1000;
   const start = 1_800_000_000;
@@ -11,7 +11,10 @@ function scene(ahead_seconds: number) {
   const time = new ControlTime({ now, steady: () => steady });
   return {
     time,
-    /** A request whose response is written after so many seconds, and comes after so many more. */
+    /**
+     * A request whose response is written after `written` seconds, and arrives `back` seconds
+     * later.
+     */
     ask(written: number, back: number) {
       const end = time.begin();
       steady += written;
@@ -19,7 +22,7 @@ function scene(ahead_seconds: number) {
       steady += back;
       end(date);
     },
-    said: () => time.faults().map(({ kind, message }) => [kind, message.split(':')[0]]),
+    faults: () => time.faults().map(({ kind, message }) => [kind, message.split(':')[0]]),
     set(seconds: number) {
       ahead_seconds = seconds;
     },
@@ -28,7 +31,7 @@ function scene(ahead_seconds: number) {
 
 describe('a clock', () => {
   test.each([0, 29, -29, 30, -30])('that is %i seconds ahead is no fault', (ahead) => {
-    const { ask, said } = scene(ahead);
+    const { ask, faults } = scene(ahead);
     for (const [written, back] of [
       [0, 0],
       [0.7, 0.1],
@@ -36,7 +39,7 @@ describe('a clock', () => {
       [9, 0],
     ] as const)
       ask(written, back);
-    expect(said()).toEqual([]);
+    expect(faults()).toEqual([]);
   });
 
   test.each([
@@ -45,41 +48,41 @@ describe('a clock', () => {
     [3600, /^The clock of this machine is 3(599|600) seconds ahead of /],
     [-86_400, /^The clock of this machine is 86(399|400) seconds behind /],
   ])('that is %d seconds ahead is a fault, with the figure', (ahead, says) => {
-    const { ask, said } = scene(ahead);
+    const { ask, faults } = scene(ahead);
     ask(0.1, 0.1);
-    expect(said()).toEqual([['clock', expect.stringMatching(says)]]);
+    expect(faults()).toEqual([['clock', expect.stringMatching(says)]]);
   });
 
   test('is not judged by what a slow response may have made, neither at fault nor right again', () => {
-    const { ask, said } = scene(40);
+    const { ask, faults } = scene(40);
     ask(12, 1);
-    expect(said()).toEqual([]);
+    expect(faults()).toEqual([]);
     ask(1, 12);
-    const estimate = said();
+    const estimate = faults();
     expect(estimate).toHaveLength(1);
     ask(12, 1);
-    expect(said()).toEqual(estimate);
+    expect(faults()).toEqual(estimate);
   });
 
   test('whose difference hardly moves has the same sentence, and none when it is set right', () => {
-    const { ask, said, set } = scene(60);
+    const { ask, faults, set } = scene(60);
     ask(0, 0);
-    const first = said();
+    const first = faults();
     set(61.2);
     ask(0, 0);
-    expect(said()).toEqual(first);
+    expect(faults()).toEqual(first);
     set(70);
     ask(0, 0);
-    expect(said()).not.toEqual(first);
+    expect(faults()).not.toEqual(first);
     set(0.4);
     ask(0, 0);
-    expect(said()).toEqual([]);
+    expect(faults()).toEqual([]);
   });
 });
 
 test('a response without a time says nothing', () => {
-  const { time, said } = scene(500);
+  const { time, faults } = scene(500);
   time.begin()(undefined);
   time.begin()('yesterday');
-  expect(said()).toEqual([]);
+  expect(faults()).toEqual([]);
 });

@@ -1,5 +1,5 @@
-// Kills its process before, or in the midst of, one call that changes files: CRASH_AT=main:7:half.
-// Preloaded, into threads too.
+// Kills its process before, or in the middle of, one call that changes files: CRASH_AT=main:7:half.
+// It is preloaded, also in threads.
 import fs from 'node:fs';
 import promises, { type FileHandle } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
@@ -43,7 +43,7 @@ count(fileHandle, 's', ['sync']);
 count(fileHandle, 'a', ['appendFile'], function (this: FileHandle, bytes: Buffer) {
   return appendFile.call(this, bytes.subarray(0, bytes.length >> 1));
 } as Call);
-// Opening changes something only where it creates.
+// Opening changes files only if it creates one.
 const counting = { create: openSync };
 count(counting, 'c', ['create']);
 fs.openSync = ((path, flags, mode) =>

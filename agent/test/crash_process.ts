@@ -1,5 +1,5 @@
-// A store that goes through everything it can, as a process that is killed on the way; says what
-// was acknowledged.
+// A process with a store that does everything it can, until it is killed. It prints which calls
+// were acknowledged.
 import type { NodeRecord } from '../src/policy/records.ts';
 import { Store } from '../src/store/store.ts';
 import { epoch, inPieces, type StoreCall, snapshotText } from './stored.ts';
@@ -36,7 +36,7 @@ const change = (revision: number): StoreCall => ({
   ],
 });
 
-/** The calls that it gets, and its own work in between. */
+/** The calls of the store, with its own work in between. */
 export const story: Array<StoreCall | 'compact' | 'reopen'> = [
   { replaced: { epoch, revision: 10 }, heard_at: noon, records: records },
   change(11),

@@ -1,5 +1,5 @@
-// Decisions: by every history of records the decision is the oracle's, and no odd spelling of an
-// address gets out.
+// Decisions: after every history of records the decision is the oracle's, and no odd spelling of an
+// address gets past the rules.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -28,7 +28,7 @@ import {
 import type { Evaluation } from './oracle.ts';
 import { isOnTheInternet } from './special_networks.ts';
 
-/** A decision in the oracle's words. */
+/** A decision in the form of the oracle's. */
 function inWords(decision: Decision): Evaluation {
   if (decision.verdict !== 'allow') {
     const { reason, dial } = decision;
@@ -59,8 +59,8 @@ test('a decision is what the records say, whatever came in whatever order', () =
   });
   fc.assert(property, { numRuns: tries(2000, { atLeast: 1500 }), seed });
 
-  // In a deep run all of it was tried: every reason of the policy, and every way to be let in, to
-  // an override (+) and without; also an override that is refused.
+  // A deep run must reach everything: every reason of the policy, and every authority, with an
+  // override (+) and without; also a refused override.
   const reasons = allReasons.filter(
     (reason) => !['too_many_connections', 'too_many_addresses', 'no_service'].includes(reason),
   );
@@ -87,7 +87,7 @@ const alice = {
   ...{ source: sourceOfAlice, port: 10_001, method: 'CONNECT', credentials: undefined },
 };
 
-/** From the exit of IPv4; from the one of IPv6 when it is that which is missing. */
+/** From the IPv4 exit; if the destination has only IPv6, from the IPv6 exit. */
 function reach(host: string, destination_port = 443): Decision['verdict'] | string {
   for (const port of [10_001, 10_006]) {
     const verdict = decide(policy, rules, { ...alice, port, host, destination_port }, noon);
@@ -143,7 +143,7 @@ describe('a destination', () => {
   });
 
   test.each([
-    // Private, plainly.
+    // Private addresses in the usual spelling.
     ...['127.0.0.1', '10.9.9.9', '172.16.0.1', '192.168.1.1', '169.254.169.254', '0.0.0.0'],
     ...['100.64.0.1', '255.255.255.255', '[::1]', '::1', '[::]', '[fe80::1]', '[fd00:2::1]'],
     // The same in IPv6.

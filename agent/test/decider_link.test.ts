@@ -1,5 +1,5 @@
-// The agent's end of the line to deciders, with deciders that a test plays: how it asks them, and
-// what those may do that are none.
+// The agent's side of the connection to deciders, which the test plays: how it asks them, and what
+// other programs can do there.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -177,7 +177,7 @@ describe('what is no decider, and has the right to connect,', () => {
     const rogue = connectTo(link);
     rogue.pause();
     await once(rogue, 'connect');
-    // Another one relays to it.
+    // Another process relays to the decider.
     const teller = connectTo(link);
     const line = `${JSON.stringify({ opened })}\n`;
     for (let n = 0; n < maxBytes / line.length; n++) {

@@ -1,4 +1,4 @@
-// Denials: each has a reason for machines, a status that says whether other credentials may help,
+// Denials: each has a reason for programs, a status that shows whether other credentials may help,
 // and a sentence.
 import { expect, test } from 'vitest';
 import { allReasons, bodyOf, sentenceOf, statusOf } from '../src/policy/denials.ts';

@@ -1,5 +1,5 @@
-// Connections to destinations: an exit has one from each of its ports to each destination, and a
-// reason if there is none left.
+// Connections to destinations: an exit can have one from each of its ports to each destination, and
+// reports the reason if no port is free.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ import { exits, originIp, otherOriginIp } from './proxy_world.ts';
 const own = ownedBy((error) => {
   throw error;
 });
-// Below the kernel's own range, from which other tests have ports.
+// Below the kernel's own range, which other tests use.
 const [first, last] = [19_500, 19_503];
 const ports = { first, last, count: 4, isReserved: () => false };
 const ip: string = exits[0];
@@ -67,7 +67,7 @@ describe('an exit with four ports', () => {
       for (const [host, port] of destinations.slice(round * 4, round * 4 + 4)) {
         expect(await open(host, port)).toEqual(expect.any(Number));
       }
-      // They wait for late packets from now on.
+      // From now on these ports are in TIME_WAIT.
       for (const socket of sockets.splice(0)) socket.end();
     }
   });

@@ -1,5 +1,5 @@
 // The doctor of a node, as a command: on machines with and without each fault, before and after
-// they join.
+// joining.
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
@@ -41,7 +41,7 @@ afterEach(async () => {
   for (const clean of cleaners.splice(0).reverse()) await clean();
 });
 
-/** A name server that knows these names alone; `*` is every other one. */
+/** A name server that knows only these names; `*` stands for every other name. */
 async function nameServer(
   addresses: Record<string, string>,
   ignores_ipv6 = false,
@@ -69,7 +69,7 @@ const run = (args: string[], env: Record<string, string> = {}) =>
   // Node reads it at its start.
   env.NODE_EXTRA_CA_CERTS ? outcomeOf(start(args, env)) : runCommand(args, settingsWith(env));
 
-/** The findings of the doctor, by check; and how it ended. */
+/** Runs the doctor; returns its findings by check, its exit code and its output. */
 async function doctor(args: string[] = [], env: Record<string, string> = {}) {
   const { code, stdout, stderr } = await run(
     ['doctor', ...args, '--outbound', 'none', '--json'],
@@ -112,7 +112,7 @@ describe('before joining', () => {
     );
     for (const { name, state, sentence, remedy } of report.findings) {
       expect(sentence).toMatch(/^[^a-z].*\.$/);
-      // Not every machine has a VPN: the finding says all the same how to get one.
+      // A machine needs no VPN, but the finding says how to add one.
       if (name === 'vpn' || name === 'vpn-l2tp') expect(state).toBe('ok');
       else expect(remedy === null).toBe(state === 'ok');
     }
@@ -343,7 +343,7 @@ describe('after joining', () => {
     await join_it('127.0.0.1');
     const { code, of } = await doctor();
     expect([code, of('node')]).toMatchObject([0, [{ state: 'warning' }]]);
-    // The control plane of the identity is asked without being named.
+    // Without a URL, the control plane of the identity is checked.
     expect(of('control')).toMatchObject([{ state: 'ok' }]);
   });
 

@@ -1,5 +1,4 @@
-// The doctor where it takes root to make the fault: a small disk, one in memory, rights that are
-// taken away.
+// The doctor with faults that only root can cause: a small disk, a disk in memory, missing rights.
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +15,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The findings of one check, of a doctor that is started by this command. */
+/** The findings of one check, with the doctor started by this command. */
 function doctor(name: string, state_dir: string, by: string[] = [], more: object = {}) {
   const [program = '', ...args] = [...by, process.execPath, bin, 'doctor', '--outbound', 'none'];
   const env = { PATH: process.env.PATH, EXITWARD_AGENT_STATE_DIR: state_dir, ...more };
@@ -67,7 +66,7 @@ test('with all rights of root there is no fault; each that is missing is named',
 
 describe('the VPN of a machine that has not joined', () => {
   const userspace = { EXITWARD_AGENT_VPN_IPSEC: 'userspace' };
-  /** In a network namespace of its own, with this set there ahead. */
+  /** In a network namespace of its own, after these settings there. */
   const after = (script: string, ...more: string[]) => {
     return ['unshare', '--net', ...more, 'sh', '-c', `${script}; exec "$@"`, 'sh'];
   };
@@ -77,7 +76,7 @@ describe('the VPN of a machine that has not joined', () => {
     const [cert_file, key_file] = [join(folder, 'vpn.crt'), join(folder, 'vpn.key')];
     writeFileSync(cert_file, cert);
     writeFileSync(key_file, key, { mode: 0o600 });
-    // Also where there is no strongSwan.
+    // Also on a machine without strongSwan.
     const charon = { EXITWARD_AGENT_CHARON: process.execPath };
     return { ...charon, EXITWARD_AGENT_TLS_CERT: cert_file, EXITWARD_AGENT_TLS_KEY: key_file };
   };
@@ -95,7 +94,7 @@ describe('the VPN of a machine that has not joined', () => {
 
   test('each lack is reported with the command that fixes it, and none is a fault', async () => {
     const missing = { ...userspace, EXITWARD_AGENT_CHARON: '/usr/sbin/no-charon' };
-    // It ends with the namespace of processes.
+    // The process ends with its namespace.
     const other = `"$1" -e 'require("dgram").createSocket("udp4").bind(500)' > /dev/null 2>&1 & until ss -lun | grep -q :500; do sleep 0.1; done`;
     const withProcesses = ['--pid', '--fork', '--mount-proc', '--kill-child'];
     const bare = join(folder, 'bin');
@@ -155,7 +154,7 @@ describe('the way of the packets of a VPN', () => {
     const subject = { config: { vpn }, server: { services: ['vpn-ikev2'] }, listeners };
     console.log(JSON.stringify(await vpnPathChecks[0].run(subject)));
   `;
-  /** The states, in a network namespace with this set there ahead. */
+  /** The states, in a network namespace after these settings. */
   const look = (script: string) => {
     const args = ['--net', 'sh', '-ec', `${script}\nexec "$@"`, 'sh', process.execPath];
     const text = execFileSync('unshare', [...args, '--input-type=module', '-e', program]);

@@ -1,5 +1,5 @@
-// A tunnel's bytes on their way from the destination to the client: whole and in order, with little
-// memory, and no faster than the client reads.
+// A tunnel's bytes from the destination to the client: complete, in order, with little memory, and
+// no faster than the client reads.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
@@ -41,7 +41,7 @@ async function pairOf(server: Server, open: (port: number) => Socket): Promise<[
 
 const [proxy, destination] = await Promise.all([listen(), listen()]);
 
-/** The client's socket, the proxy's for it, and the one of the destination. */
+/** The client's socket, the proxy's socket for the client, and the destination's. */
 async function openTunnel(
   connectClient = (port: number) => connect({ port, host: '127.0.0.1' }),
 ): Promise<{ client: Socket; proxySide: Socket; sender: Socket }> {
@@ -82,7 +82,7 @@ test('bytes of tunnels arrive whole and in order, though clients read late', asy
   const tunnels: Array<Awaited<ReturnType<typeof openTunnel>>> = [];
   for (const _ of texts) tunnels.push(await openTunnel());
   for (const [tunnel, { sender }] of tunnels.entries()) sender.end(texts[tunnel] as Buffer);
-  // All of them wait for their clients, of which half read, and then the others.
+  // All wait for their clients. First one half of the clients reads, then the other.
   await until(() => tunnels.every(({ proxySide }) => proxySide.writableLength > 0));
   for (const isEven of [false, true]) {
     const readers = tunnels.filter((_, tunnel) => (tunnel % 2 === 0) === isEven);

@@ -1,5 +1,5 @@
-// The embedded engine where it differs from others, or can do more: its words, its framing, its
-// ports and certificates.
+// The embedded engine where it differs from Squid, or can do more: messages, framing, ports and
+// certificates.
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
@@ -12,10 +12,10 @@ import { type EmbeddedNode, startEmbeddedNode } from './embedded_node.ts';
 import * as t from './proxy_world.ts';
 
 const normal = { port: t.normalPort };
-/** For a second node beside the first. */
+/** For a second node next to the first. */
 const shift = 10_000;
 
-/** An origin that says and does as a test wants, and stores all that it received. */
+/** An origin that a test controls, and that stores everything it receives. */
 interface RawOrigin {
   server: Server;
   port: number;
@@ -47,7 +47,7 @@ function stopRawOrigin({ server, sockets }: RawOrigin): void {
 describe('the embedded engine', () => {
   let node: EmbeddedNode;
   let origin: t.Origin;
-  /** Answers when a test says so. */
+  /** Responds when the test resolves it. */
   let slow = Promise.withResolvers<string[]>();
   let isAsked = false;
   let secondsAhead = 0;
@@ -98,7 +98,7 @@ describe('the embedded engine', () => {
   }
   const breakOff: Ending['end'] = ({ client, from }) => {
     from.resetAndDestroy();
-    // The node reads no more from there: it learns of it when it writes.
+    // The node does not read from there any more, so it notices that when it writes.
     client.write('more');
   };
   const get = (url: string) => t.requestText('GET', url);
@@ -139,7 +139,9 @@ describe('the embedded engine', () => {
       end: ({ client }) => client.write('\x01\r\n\r\n'),
     },
   ];
-  /** Fills the way to a client that does not read, ends it, and expects a bill of what was sent. */
+  /**
+   * Fills the buffers to a client that does not read, ends it, and expects a bill of sent bytes.
+   */
   const expectBill = (
     { engine }: EmbeddedNode,
     through: t.Through,
@@ -170,7 +172,7 @@ describe('the embedded engine', () => {
           return usage.open.length === 0;
         });
         client.socket.destroy();
-        // The system takes a write in parts; one that is under way does not count.
+        // The system accepts a write in parts. One that is under way does not count.
         const bill = { up: client.sent, down: before };
         expect(usage.sums.get('1 1')).toEqual(bill);
         await usage.poll();
@@ -225,7 +227,7 @@ describe('the embedded engine', () => {
       secondsAhead += 301;
       expect(node.engine.held()).toMatchObject([{ connections: 1, networks: [] }]);
       const latest = await t.openTunnel(other, origin.to);
-      // Used again, the first one has the address that came last.
+      // With new traffic, the address of the first one is the newest.
       expect((await tunnel.ask(t.requestText('GET', '/'))).status).toBe(200);
       node.engine.held();
       await tunnel.ended();
@@ -440,7 +442,8 @@ describe('the embedded engine', () => {
       const other = t.requestText('GET', `${origin.url}bytes/2000`, {
         authorization: t.basic(t.tokenOf(2)),
       });
-      // Where an upload in chunks ends is not known, with others behind it: its framing is billed.
+      // With further requests behind it, the end of a chunked upload is unknown: its framing is
+      // billed.
       const upload = `POST ${origin.url}bytes/1000 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`;
       client.write(upload + other + text);
       for (const length of [1000, 2000, 1000]) {
@@ -527,7 +530,7 @@ describe('the embedded engine', () => {
           if (heard === 'question') socket.end('answer');
         },
         async (raw) => {
-          // The origin ends first, and still hears what comes.
+          // The origin ends its side first, and still receives.
           const client = await t.openTunnel(through, `${t.originIp}:${raw.port}`);
           client.write('question');
           expect(await client.takeBytes(6)).toBe('answer');
@@ -541,7 +544,7 @@ describe('the embedded engine', () => {
       await withOrigin(
         () => {},
         async (raw) => {
-          // The client ends first, and still hears what comes.
+          // The client ends its side first, and still receives.
           const client = await t.openTunnel(through, `${t.originIp}:${raw.port}`);
           client.socket.end('question');
           client.sent += 8;

@@ -1,5 +1,5 @@
-// The start of the embedded engine: a bad policy on disk may keep it from letting any client in,
-// never from starting.
+// The start of the embedded engine: with a bad policy on disk it may let no client in, but it
+// starts.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';

@@ -1,5 +1,5 @@
-// Orders to end connections, whatever dies: each ends at most what was open when this node took it,
-// and nothing that begins later.
+// Orders to end connections, while processes die: each ends only connections that were open when
+// this node took it.
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { EndOrder } from '../../kit/src/node_interface.ts';
@@ -12,18 +12,18 @@ const log = pino({ level: 'silent' });
 const lives = tries(3000);
 const lifeSeconds = 60;
 
-/** The control plane and one node: its connections outlive its agents. */
+/** The control plane and one node, whose connections outlive its agents. */
 class World {
   seconds = 0;
   readonly open = new Set<number>();
   /** By order: when it was given and taken, and the connections that it ended. */
   readonly orders = new Map<number, { at: number; taken_at?: number; ended: number[] }>();
-  /** Of all connections, when each began. */
+  /** By connection, when it began. */
   readonly began = new Map<number, number>();
   readonly reports: Array<{ order: number; ended: number }> = [];
-  /** A fault of the next request or of the engine, by where it happens. */
+  /** The place of the next fault: a request, or the engine. */
   fault: 'lost_request' | 'lost_response' | 'engine' | 'late' | undefined;
-  /** A dead agent's requests come to nothing, and it ends nothing more. */
+  /** Requests of a dead agent have no effect, and it ends no more connections. */
   agent = 0;
   #connections = 0;
   readonly #ends: number[] = [];
@@ -163,7 +163,7 @@ test('orders of one account hold up neither those of others nor those that name 
   await Promise.all(running);
   const reported = world.reports.map(({ order }) => order);
   expect(reported).toHaveLength(256);
-  // The one that was under way comes first.
+  // The order that was under way comes first.
   expect(reported.slice(0, 4)).toEqual([1, 2, 301, 302]);
 });
 

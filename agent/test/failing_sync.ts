@@ -1,11 +1,11 @@
-// A disk that takes changes and may forget them: fsync fails, as it does on a disk that is dying.
+// A disk that accepts changes and may lose them: fsync fails, as on a disk that is dying.
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { onTestFinished } from 'vitest';
 
 const real = fs.fsync;
 
-/** Lets every fsync of a file of changes fail, until it is called. */
+/** Makes every fsync of a file of changes fail, until the returned function is called. */
 export function failToSync(): () => void {
   const heal = () => {
     fs.fsync = real;

@@ -41,7 +41,7 @@ export class FakeEngine implements Engine {
   readonly #now: () => number;
   readonly #rules: Rules;
   catchUps = 0;
-  /** While it is set, catching up fails with it, or waits for it. */
+  /** While set, catching up fails with this error, or waits for this promise. */
   fault: Error | undefined;
   gate: Promise<void> | undefined;
   /** The response of the next poll. */
@@ -161,7 +161,7 @@ export class FakeEngine implements Engine {
   }
 }
 
-/** From the address that `listed` lists, to the server's override port. */
+/** A request from the address that `listed` lists, to the server's override port. */
 const connection: ProxyRequest = {
   kind: 'request',
   source: '192.0.2.10',
@@ -201,7 +201,7 @@ export function listed(expiry: number): NodeRecord[] {
   ];
 }
 
-/** The user of `listed`, let in or not. */
+/** The record of the user of `listed`, who may connect or not. */
 export function alice(active: boolean): NodeRecord {
   const value = { name: 'alice', active, proxy: true, token_version: 1 };
   return { kind: 'user', account: 1, id: 1, value };

@@ -1,5 +1,5 @@
-// A kernel of the VPN that is only numbers: it lets sessions pass, counts, and is lost with its
-// machine, as nftables would.
+// A model of the kernel's part of the VPN: it lets sessions pass, counts, and is lost with its
+// machine, like nftables.
 import { isDeepStrictEqual } from 'node:util';
 import type {
   KernelCount,
@@ -20,8 +20,8 @@ export class FakeKernel implements KernelSessions {
   /** Of the last session of each address. */
   readonly #zones = new Map<string, number>();
   /**
-   * Runs before each command, and again before its response: time passes, or the command
-   * fails.
+   * Called before each command, and again before its response: lets time pass, or makes the
+   * command fail.
    */
   pause: () => Promise<void> = async () => {};
 
@@ -84,7 +84,7 @@ export class FakeKernel implements KernelSessions {
     });
   }
 
-  /** A packet of a client; whether it passes. */
+  /** Sends a packet of a client; returns whether it passes. */
   transfer(address: string, up: number, down: number): boolean {
     const entry = this.#entries.get(address);
     if (!entry?.is_open) return false;

@@ -1,5 +1,5 @@
-// The list of a node's faults: since when each is there, how the control plane hears of it, and
-// what is found out by looking.
+// The list of a node's faults: the start of each, the reports to the control plane, and the faults
+// that are found by looking.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -145,7 +145,7 @@ test('the rules can be applied again, and taken away', () => {
 describe('a firewall that is kept', () => {
   const programs = mkdtempSync(join(tmpdir(), 'exitward-firewall-'));
   const { PATH } = process.env;
-  /** Which `nft` the agent finds. */
+  /** The folder of the `nft` that the agent finds. */
   const setNft = (script: string) => putScript(join(programs, 'nft'), script);
   const nft = '/usr/sbin/nft';
   const real = `exec ip netns exec ${namespace} ${nft} "$@"`;

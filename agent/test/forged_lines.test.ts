@@ -1,5 +1,5 @@
-// Lines of Squid's log that Squid's user made up: they bill no more than the machine carried,
-// however many there are and whatever they say.
+// Forged lines in Squid's log: however many there are and whatever they contain, they bill no more
+// than the machine carried.
 
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -65,7 +65,7 @@ test(`random lines never bill more than the machine carried: ${lives} lives`, as
       (sum, user) => sum + world.truth[user].up + world.truth[user].down,
       0,
     );
-    // Each agent believes of what it finds at its start as much as the machine carried until then.
+    // At its start, an agent accepts as much as the machine carried until then.
     const bound = truth + world.carried * world.agents;
     expect(world.billedInAll(), `EXITWARD_TEST_SEED=${seed + life}`).toBeLessThanOrEqual(bound);
     await world.killAgent();
@@ -186,7 +186,7 @@ test('what piles up while polls fail is no flood', async () => {
   const lines = Math.floor((10 * 1024 * 1024) / line.length);
   for (const now of [1001, 1002, 1003]) {
     appendFileSync(path, line.repeat(lines));
-    // Something else fails, and where it was read to is not kept.
+    // Something else fails, and the position is not stored.
     const part = await log.read(position, now);
     expect(part.entries.length).toBe(lines * (now - 1000));
   }
@@ -202,7 +202,7 @@ test('what was carried more than some minutes ago can be claimed no more, nor by
   claims.look(now);
   expect(claims.admit({ up: 6e8, down: 0 }, none)).toBe(true);
   expect(claims.admit({ up: 6e8, down: 0 }, none)).toBe(false);
-  // All of it is what the kernel counted of the connection.
+  // All of it is covered by the kernel's count of the connection.
   expect(claims.admit({ up: 6e8, down: 0 }, { up: 6e8, down: 0 })).toBe(true);
   for (let n = 0; n < 100; n += 1) {
     now += 10;

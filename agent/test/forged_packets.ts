@@ -1,5 +1,5 @@
-// Packets as no honest program sends them: any source, through any device or tunnel; and the places
-// where one may turn up.
+// Forged packets with any source, through any device or tunnel; and the places where they may
+// arrive.
 import type { ChildProcess } from 'node:child_process';
 import { createCipheriv } from 'node:crypto';
 import ipaddr from 'ipaddr.js';
@@ -14,17 +14,17 @@ export interface Packet {
   kind?: 'udp' | 'syn' | 'echo' | 'echo reply' | 'broken';
   /** From and to this port. */
   port?: number;
-  /** In place of a kind: that the flow of this packet needs smaller ones. */
+  /** Instead of a kind: an ICMP error that the flow of this packet needs smaller packets. */
   too_big?: Packet;
 }
 
-/** The port of all that does not say another one. */
+/** The default port. */
 export const forgedPort = 4321;
-/** By which a packet under test is known everywhere, next to its number. */
+/** Identifies packets under test, together with their number. */
 const dscp = 0x2b;
 const protocols = { udp: 17, syn: 6, echo: 1, 'echo reply': 1, broken: 6 } as const;
 
-/** The bytes of an address; also of one that IPv4 and IPv6 both have none of. */
+/** The bytes of an address. */
 const bytesOf = (address: string) => Buffer.from(ipaddr.parse(address).toByteArray());
 export const isIpv6 = (address: string) => address.includes(':');
 
@@ -109,7 +109,7 @@ export interface Keys {
 /** Seals packets with the keys of an honest client, whatever is in them. */
 export class Sealer {
   readonly #keys: Keys;
-  /** Ahead of all that the client sent itself. */
+  /** Higher than all numbers that the client used itself. */
   #sequence = 100_000;
 
   constructor(keys: Keys) {
@@ -172,7 +172,7 @@ for line in sys.stdin:
         print(line[:40], error, file=sys.stderr, flush=True)
 `;
 
-/** Receives as a program of the machine would, and says the numbers. */
+/** Receives like a program of the machine, and prints the numbers. */
 const receiveProgram = `
 import socket
 s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
@@ -184,10 +184,10 @@ while True: print(s.recv(100).decode(), end='', flush=True)
 
 const python = ['/usr/bin/python3', '-ISc'];
 
-/** Sends packets, and sees where they turn up. */
+/** Sends packets, and finds out where they arrive. */
 export class Witnesses {
   readonly #world: VpnWorld;
-  /** Where a packet is seen as soon as it is there. The node says what its programs receive. */
+  /** The places where packets are seen at once. The node reports what its programs receive. */
   readonly #places: readonly string[];
   readonly #senders = new Map<string, ChildProcess>();
   readonly #sent: string[] = [];
@@ -234,8 +234,8 @@ export class Witnesses {
   }
 
   /**
-   * Sends them one after the other; returns their bytes, unsealed. Where they turn up `arrivals`
-   * says, by these names.
+   * Sends them one after the other; returns their bytes, unsealed. `arrivals` shows where they
+   * arrive, by these names.
    */
   send({ name, device, sealer }: Sender, packets: ReadonlyArray<[string, Packet]>): number[] {
     const mac = device?.startsWith('to-') ? this.#macBehind(name, device) : '000000000000';
@@ -248,7 +248,7 @@ export class Witnesses {
     });
   }
 
-  /** All that turned up so far at these places and at the node, and where. */
+  /** All packets that have arrived at these places and at the node. */
   arrivals(places = this.#places): Set<string> {
     const at = (place: string, numbers: Iterable<string>) =>
       Array.from(numbers, (number) => `${this.#sent[Number(number) - 1]} at ${place}`);

@@ -1,5 +1,5 @@
-// Packets that are not what they say they are, from clients of the VPN, from neighbours of the node
-// and from itself, in network namespaces.
+// Forged packets from clients of the VPN, from neighbours of the node, and from the node itself, in
+// network namespaces.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parseNetworks } from '../../kit/src/address.ts';
 import { deepDescribe, deepTest } from '../../test/deep_test.ts';
@@ -23,7 +23,7 @@ const forgeries = new Forgeries(world);
 
 const [pool] = parseNetworks('100.80.0.0/12');
 const pool6 = 'fd65:7877:6172:64::/97';
-/** Of a node that also serves L2TP, and whose operator allows a network that includes the pool. */
+/** For a node that also serves L2TP, and whose operator allows a network that includes the pool. */
 const rulesOf = (ipsec: 'kernel' | 'userspace') =>
   vpnFirewallRules({
     ...{ pool: pool as never, pool6, ipsec, has_ppp: true, refused_ports: [25] },
@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-// No IPsec checks what comes through a cable, so the rules alone hold it back.
+// IPsec does not check packets from a cable, so only the rules stop them.
 describe('with cables in place of tunnels', () => {
   const nft = (...commands: string[]) => world.run('node', 'nft', commands.join('; '));
   const cables = rulesOf('userspace')
@@ -85,7 +85,7 @@ describe('with cables in place of tunnels', () => {
     async (exit) => {
       const nodeArrivals = arrivalsBetween('node', exit, origin);
       const neighbourArrivals = arrivalsBetween('beyond', origin, exit);
-      // By then many of the other port would have arrived.
+      // In this time many packets of the other port would have arrived.
       const isEnough = (ports: string[]) =>
         ports.includes('TCP') && ports.filter((port) => port === '1702').length > 5;
       await until(() => isEnough(nodeArrivals()) && isEnough(neighbourArrivals()));

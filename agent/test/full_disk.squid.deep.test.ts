@@ -1,5 +1,5 @@
-// A node whose disk is really full, with both engines: changes act from memory, and are not
-// acknowledged before they are written.
+// A node with a full disk, with both engines: changes apply from memory, and are acknowledged when
+// they are written.
 import { execFileSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -88,7 +88,7 @@ describe.each(Object.keys(engines) as Array<keyof typeof engines>)(
       expect([await statusOf(alice), await statusOf(other)]).toEqual([200, 200]);
 
       fill(join(policy, 'filler'));
-      // The rest of the last page that the changes have.
+      // Fills the rest of the last page of the file of changes.
       while (store.isSound) {
         const before = control.revision;
         control.change(t.overrideRecord(2, `${'x'.repeat(60)}.example`, '203.0.113.9'));
@@ -102,7 +102,7 @@ describe.each(Object.keys(engines) as Array<keyof typeof engines>)(
         expect.stringMatching(/^Changes of the policy cannot be written to the disk: ENOSPC/),
       ]);
 
-      // A stream that is opened now goes on behind it, and does not acknowledge it.
+      // A stream that is opened now continues after the change, and does not acknowledge it.
       const held = `e1:${control.revision}`;
       control.cut();
       await t.until(() => control.unacknowledging.includes(held));
@@ -110,7 +110,7 @@ describe.each(Object.keys(engines) as Array<keyof typeof engines>)(
       await t.until(async () => (await statusOf(other)) === 403);
       expect([store.position?.revision, acknowledged() <= stored]).toEqual([stored, true]);
 
-      // A worker that is replaced has them from the agent's memory.
+      // A new worker gets the changes from the agent's memory.
       const [squid] = squids(node);
       if (squid !== undefined) {
         const decider = deciderOf(squid) ?? 0;

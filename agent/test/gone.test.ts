@@ -1,4 +1,4 @@
-// Connections whose peer is gone are found by the kernel, which asks the silent ones.
+// The kernel finds connections whose peer is gone, by probing silent ones.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';

@@ -2,11 +2,11 @@
 import { setTimeout } from 'node:timers/promises';
 import { type Clock, systemClock } from '../src/clock.ts';
 
-/** The shortest sleep ends a moment later, and so much time has then passed for all. */
+/** The shortest sleep ends at once, and its time has passed for all sleepers. */
 export class HastyClock implements Clock {
   seconds = 1_800_000_000;
   #slept = 0;
-  /** When each sleeper is to wake up. */
+  /** When each sleeper wakes up. */
   readonly #sleepers = new Set<{ until: number }>();
 
   now(): number {

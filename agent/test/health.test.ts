@@ -1,5 +1,5 @@
-// Health: exits are asked through real sockets, a scripted proxy and an echo; their status follows
-// a table.
+// Health: exits are checked with real sockets, a scripted proxy and an echo. Their status follows a
+// table.
 import { once } from 'node:events';
 import { createServer, request, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -69,7 +69,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A proxy of one exit: it lets in the node's own user alone, and dials from the exit's address. */
+/** A proxy of one exit: it lets in only the node's own user, and dials from the exit's address. */
 class ScriptedProxy {
   readonly ip: string;
   behaviour: Behaviour = 'good';
@@ -89,7 +89,7 @@ class ScriptedProxy {
         return response.writeHead(407, { 'X-Exitward-Reason': 'bad_token' }).end();
       }
       const { host } = message.headers;
-      // An absolute-form target, as a proxy is asked.
+      // Requests to a proxy have a target in absolute form.
       const onward = request(new URL(message.url ?? ''), {
         localAddress: this.#source,
         headers: { host },
@@ -159,7 +159,7 @@ let reports: ExitHealth[][];
 let lines: Array<{ msg: string; err?: { message: string } }>;
 const never = new AbortController().signal;
 
-/** As many exits as there are words; `tls`: the only listener of each is one with TLS. */
+/** One exit for each word; `tls`: its only listener has TLS. */
 async function start(exits: number, { echoTls = false, tls = false } = {}): Promise<void> {
   await echo.start(echoTls);
   proxies = Array.from({ length: exits }, (_, index) => new ScriptedProxy(`127.0.0.${index + 2}`));
@@ -190,7 +190,7 @@ function checksOf(options: Partial<HealthOptions> & { tls?: boolean } = {}): Hea
   });
 }
 
-/** In the order of the proxies; exits are known in the order of their answers. */
+/** In the order of the proxies; exits are reported in the order of their responses. */
 const statuses = (checks: HealthChecks) => {
   const statusOf = new Map(checks.exits().map(({ ip, status }) => [ip, status]));
   return proxies.map(({ ip }) => statusOf.get(ip));
@@ -259,7 +259,7 @@ describe('a check', () => {
     await start(3, { echoTls, tls });
     behave('good', 'wrong', 'refuse');
     const before = getCACertificates('default');
-    // The certificate of an echo must be trusted, that of our own port need not be.
+    // The echo's certificate must be trusted; that of our own port need not be.
     if (echoTls) setDefaultCACertificates([...before, certificate.cert]);
     const checks = checksOf({ tls });
     await checks.checkAll(never);
@@ -420,7 +420,7 @@ test('reports come at once when a status changes, else at least every five minut
   let time = 0;
   const sent: Array<[number, string]> = [];
   let failing = false;
-  // A minute passes as soon as it is slept away; the ten seconds of a check do not.
+  // A sleep of a minute ends at once, but not the ten seconds of a check.
   const clock: Clock = {
     now: () => 1_800_000_000 + time,
     steady: () => time,
@@ -462,7 +462,7 @@ describe('the VPN beside the exits', () => {
   const ip = '127.0.0.250';
   const service = { service: 'vpn-ikev2', ip, version: '2', isLacking: false } as const;
   const vpn = (): VpnOffer => ({ services: [service], certificate: undefined });
-  /** No service answers there; nothing is waited for. */
+  /** No service responds there, and there is no wait. */
   const clock: Clock = { ...systemClock, now: () => 1_800_000_000, sleep: async () => undefined };
   const report = {
     services: [{ service: 'vpn-ikev2', ip, status: 'crit', checked_at: 1_800_000_000 }],

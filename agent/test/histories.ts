@@ -1,4 +1,4 @@
-// Made-up histories of records, and requests against them: a world so small that everything
+// Generated histories of records, and requests against them, in a world so small that everything
 // collides.
 import fc from 'fast-check';
 import { parseNetworks } from '../../kit/src/address.ts';
@@ -13,14 +13,14 @@ import { type Issued, Oracle, type World } from './oracle.ts';
 
 export { createSigningKey, type SigningKey, signToken } from './node_records.ts';
 
-/** The time around which everything ends. */
+/** The time around which everything expires. */
 export const noon = 1_800_000_000;
 
 /** Replays generated tests. */
 export const seed = newSeed();
 
 const [first, second] = [createSigningKey('k1'), createSigningKey('k2')];
-/** A key of another network that goes by the same name. */
+/** A key of another network with the same name. */
 const foreign = createSigningKey('k1');
 
 const accounts = [1, 2, 3];
@@ -44,7 +44,7 @@ for (const account of accounts) {
   }
 }
 const tokens = [...issued.keys()];
-/** Those that hold, as long as nothing changes. */
+/** Those that are valid as long as nothing changes. */
 const good = tokens.filter((token) => {
   const { token_version, expiry = 0 } = issued.get(token) ?? {};
   return token_version === 1 && expiry > noon;
@@ -77,13 +77,13 @@ export const rules: Rules = {
   probe: { password: 'of-the-probe', host: '198.51.100.250', port: 7001 },
 };
 
-/** The same addresses in several spellings, and texts that are no address. */
+/** The same addresses in several spellings, and texts that are not addresses. */
 const sources = [
   ...['192.0.2.10', '::ffff:192.0.2.10', '::FFFF:c000:020a', '0:0:0:0:0:ffff:192.0.2.10'],
   ...['192.0.2.11', '192.0.2.12', '2001:db8::10', '2001:DB8:0:0:0:0:0:10', '2001:db8::0:0:10'],
   ...['192.0.2.010', '2001:db8::10%eth0', '192.0.2.10 ', '::192.0.2.10', '', 'unix:'],
 ];
-/** The first is alice's of the first account, and of the third on the other port scheme. */
+/** The first is that of alice of the first account, and of the third on the other port scheme. */
 const listed = ['192.0.2.10', '192.0.2.11', '2001:db8::10'];
 
 export const sourceOfAlice = '::ffff:192.0.2.10';
@@ -225,7 +225,7 @@ const authlist = fc.record({
   kind: fc.constant('authlist' as const),
   ...{ account, id: entryId, value: maybeNull(authlistValue) },
 });
-/** By the node's own count, so it always comes after the user's record. */
+/** From the node's own count, so it always comes after the user's record. */
 export const ownCount = fc.record({
   kind: fc.constant('user_limit_reached' as const),
   account,
@@ -253,7 +253,7 @@ const whole = fc.oneof(
     kind: fc.constant('server' as const),
     value: fc.constantFrom(...servers),
   }),
-  // Of a later version: to be ignored.
+  // From a newer version: ignored.
   fc.constant({ kind: 'firewall', account: 1, value: { on: true } } as unknown as NodeRecord),
 );
 const record: fc.Arbitrary<NodeRecord> = fc.oneof(
@@ -264,7 +264,7 @@ const record: fc.Arbitrary<NodeRecord> = fc.oneof(
   { weight: 2, arbitrary: whole },
 );
 
-/** The beginning of a snapshot: with it most requests meet some records. */
+/** The beginning of a snapshot, so that most requests meet records. */
 export const usual: NodeRecord[] = [
   { kind: 'server', value: server },
   { kind: 'keys', value: keys },
@@ -345,7 +345,7 @@ const plain: fc.Arbitrary<ProxyRequest> = fc.record({
   destination_port: mostly([443, 8000, 8999], [1024, 80, 25, 0, 65_536, 7001]),
   credentials,
 });
-/** Now and then what the node's own checks ask for. */
+/** Sometimes the destination of the node's own checks. */
 export const request: fc.Arbitrary<ProxyRequest> = fc
   .tuple(plain, often(3))
   .map(([request, own]) =>
@@ -359,10 +359,10 @@ export const request: fc.Arbitrary<ProxyRequest> = fc
       : request,
   );
 
-/** When a request comes, and when the control plane was last heard. */
+/** When a request comes, and when the control plane was last heard from. */
 export const moment = fc.record({
   now: fc.integer({ min: noon - 2, max: noon + 2 }),
-  /** Less than none: the clock was set back. */
+  /** Negative: the clock was set back. */
   silence: fc.constantFrom(0, 0, 0, 0, 0, 3599, 3600, -3599, -3600),
 });
 export type Moment = typeof moment extends fc.Arbitrary<infer T> ? T : never;
@@ -377,7 +377,7 @@ export function tell(records: NodeRecord[]): { policy: Policy; oracle: Oracle } 
   return pair;
 }
 
-/** Sets when the control plane was heard. */
+/** Sets when the control plane was last heard from. */
 export function hear(pair: { policy: Policy; oracle: Oracle }, { now, silence }: Moment): void {
   pair.policy.heard_at = now - silence;
   pair.oracle.heard_at = now - silence;

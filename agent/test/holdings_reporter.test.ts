@@ -32,7 +32,7 @@ function scene() {
     await reporter.look();
     return { reported: reports.splice(0), shared: shared.splice(0).at(-1) };
   };
-  /** Wakes all that sleep. */
+  /** Wakes all sleepers. */
   const pass = async (seconds: number) => {
     now += seconds;
     for (const wake of sleepers.splice(0)) wake();
@@ -57,7 +57,7 @@ test('the first report is whole, and then only changes are reported', async () =
   expect((await look(5)).reported).toEqual([]);
   state.held = [holding(2, 4)];
   expect((await look()).reported).toEqual([[false, [holding(2, 4), holding(1, 0)]]]);
-  // Whatever was lost on the way comes again within a minute.
+  // Anything that was lost is reported again within a minute.
   expect((await look(60)).reported).toEqual([[true, [holding(2, 4)]]]);
   state.held = [];
   await look();
@@ -90,7 +90,7 @@ test('without the control plane what is known is used until the lease ends, and 
   expect((await look(25)).shared).toEqual(state.answer);
   expect((await look(1)).shared).toEqual([]);
   state.error = undefined;
-  // After an outage it is not known what has arrived.
+  // After an outage it is unknown which reports arrived.
   expect((await look(61)).reported).toEqual([[true, state.held]]);
 });
 
@@ -128,7 +128,7 @@ test('when the control plane is there again, everything is reported at once', as
   expect((await look(0)).reported).toEqual([]);
   reporter.retry();
   expect((await look(0)).reported).toEqual([[true, state.held]]);
-  // Other nodes may come back in the same moment.
+  // Other nodes may come back at the same moment.
   expect((await look(2)).reported).toEqual([[false, state.held]]);
   expect((await look(2)).reported).toEqual([]);
   state.held = [];
@@ -151,8 +151,8 @@ test('many users, or addresses, are reported in several parts, each whole from o
   state.held = Array.from({ length: 4500 }, (_, at) => holding(at + 1, 1)).reverse();
   const parts: unknown[] = [];
   const reported = new Set<number>();
-  // News do not wait for the last part; and users who are asked about again, after two seconds, do
-  // not keep out those who wait.
+  // News does not wait for the last part. Users who are asked about again after two seconds do not
+  // displace those who wait.
   for (let at = 0; at < 3; at += 1) {
     for (const [whole, users, ...range] of (await look()).reported as Part[]) {
       parts.push([whole, users.length, ...range.map(({ user }) => user)]);

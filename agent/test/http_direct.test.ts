@@ -1,4 +1,4 @@
-// The HTTP table without a node: what may pass would pass if there were none.
+// The HTTP table without a node: messages that may pass also pass without one.
 import * as t from './proxy_world.ts';
 import { directly } from './scenarios/http.ts';
 

@@ -5,7 +5,7 @@ import { type Deviation, httpTable } from './scenarios/http_rows.ts';
 
 const page = readFileSync(new URL('../../docs/http.md', import.meta.url), 'utf8');
 
-/** Of a status the word as code. */
+/** The outcome, with the reason as code. */
 const shown = (outcome: string) => outcome.replace(/^(\d{3}) (\w+)$/, '$1 `$2`');
 const cell = (deviation: Deviation | undefined) =>
   deviation ? `${shown(deviation.outcome)} (${deviation.why})` : '';

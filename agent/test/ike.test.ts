@@ -1,5 +1,5 @@
-// The codec of IKE's first messages: numbers of the RFCs, and datagrams of anybody, which never
-// pass for a response.
+// The codec of IKE's first messages: the numbers of the RFCs, and other datagrams, which never
+// count as a response.
 
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
@@ -147,7 +147,7 @@ describe('a response', () => {
         const cut = Buffer.from(datagram.subarray(0, size));
         expect(readResponse(version, spi, cut)).toBeUndefined();
         if (size < 28) continue;
-        // Also where its header says that this is all.
+        // Also if its header says that nothing follows.
         cut.writeUInt32BE(size, 24);
         expect(readResponse(version, spi, cut)).toBeUndefined();
       }

@@ -1,5 +1,5 @@
-// The usage journal: after a crash at any byte nothing is lost that was said to be kept, and
-// nothing counts twice.
+// The usage journal: after a crash at any byte, nothing that counts as stored is lost, and nothing
+// counts twice.
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -53,7 +53,7 @@ const stateOf = (journal: Journal) => ({
   pending: journal.pending(),
 });
 
-/** Bytes by user and hour, exactly: many rows of a huge size are more than a number can hold. */
+/** Bytes by user and hour, as bigints: many huge rows exceed the range of exact numbers. */
 class Sums {
   readonly #bytes = new Map<string, bigint>();
   add(rows: UsageRow[]): void {
@@ -72,7 +72,7 @@ class Sums {
   }
 }
 
-/** A control plane as docs/node.md says: a batch counts once by its name, whatever it holds. */
+/** A control plane by docs/node.md: a batch counts once by its name, whatever it contains. */
 class ControlPlane {
   readonly sums = new Sums();
   readonly #contents = new Map<string, string>();
@@ -82,7 +82,7 @@ class ControlPlane {
   take(batch: UsageBatch): void {
     const name = `${batch.boot} ${batch.seq}`;
     const content = JSON.stringify(batch.rows);
-    // One name for two contents would lose one of them.
+    // With one name for two contents, one of them would be lost.
     expect(this.#contents.get(name) ?? content).toBe(content);
     if (!this.#contents.has(name)) this.sums.add(batch.rows);
     this.#contents.set(name, content);
@@ -146,8 +146,8 @@ test('every tick counts once, whatever crashes at whatever byte and whichever an
     let ticks = 0;
 
     /**
-     * Does one thing to the journal; in a crash the file keeps a part of it. Answers undefined
-     * then.
+     * Runs one step of the journal. In a crash, the file keeps a part of it, and this returns
+     * undefined.
      */
     const survive = async <T>(action: () => Promise<T>, size: number | undefined) => {
       const before = readFileSync(path);
@@ -157,7 +157,7 @@ test('every tick counts once, whatever crashes at whatever byte and whichever an
       if (!isAppended) rewritten += 1;
       if (size === undefined) return { result };
       await journal.close();
-      // The lines that were there before a rewriting end with the last but one.
+      // The lines before the rewrite end with the last but one.
       const safe = isAppended ? before.length : after.lastIndexOf(10, -2) + 1;
       truncateSync(path, safe + Math.round(((after.length - safe) * size) / 1000));
       if (!isAppended && size < 300) writeFileSync(path, before);
@@ -175,8 +175,7 @@ test('every tick counts once, whatever crashes at whatever byte and whichever an
       } else if (step.step === 'tick') {
         const cursor = { tick: ++ticks, ballast: step.fat ? 'x'.repeat(400_000) : '' };
         await survive(() => journal.append(tickOf(step.rows, { cursor })), keptAt('tick'));
-        // The cursor shows whether the tick is stored: otherwise an engine reports its traffic
-        // again.
+        // The cursor shows whether the tick is stored. If not, an engine reports its traffic again.
         if ((journal.cursor as typeof cursor | undefined)?.tick === ticks) truth.add(step.rows);
       } else {
         const handedOut = await survive(() => journal.next(), keptAt('next'));
@@ -200,8 +199,8 @@ test('every tick counts once, whatever crashes at whatever byte and whichever an
     fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 40, size: 'max' }), history),
     { numRuns: tries(30) },
   );
-  // Whatever was drawn: a crash of each tick up to a rewriting, which long cursors bring about, and
-  // of the rewriting.
+  // In every run: a crash in each tick up to a rewrite, which long cursors cause, and in the
+  // rewrite.
   const before = rewritten;
   for (const size of [0, 299, 300, 1000]) {
     for (let last = 1; last <= 8; last++) {
@@ -377,7 +376,7 @@ describe('a journal', () => {
     rmdirSync(`${path}.new`);
     expect(await hindered.next()).toEqual(batch);
     expect(hindered.faults()).toEqual([]);
-    // Another file, made while the one before it was there.
+    // The inode differs: the new file was created while the old one existed.
     expect(statSync(path).ino).not.toBe(ino);
     await hindered.close();
     const again = await open(path);
@@ -400,7 +399,7 @@ describe('a journal', () => {
 
 test('a disk that takes no more bytes: the tick fails as a whole, and succeeds when there is room again', () => {
   const path = newPath();
-  // In a process of its own, so that the limit holds for no other test.
+  // In a process of its own, so that the limit does not affect other tests.
   const program = `
     import { execFileSync } from 'node:child_process';
     import { readFileSync } from 'node:fs';

@@ -48,7 +48,7 @@ describe('the pool', () => {
           expect(to).toBeGreaterThanOrEqual(from);
           last = to;
         }
-        // The last one is that of all in the network.
+        // The last one is the broadcast address.
         expect(last).toBeLessThan(first + 2 ** (32 - bits) - 1);
         expect(spans.length).toBeGreaterThan(2);
       }),
@@ -62,7 +62,7 @@ describe('a login that pppd asks about', () => {
   let dir: string;
   let l2tp: L2tp;
   let attempts: LoginAttempt[] = [];
-  /** The password that is right. */
+  /** The right password. */
   let password = 'clientPass';
 
   const evaluate = async (attempt: LoginAttempt): Promise<Verdict> => {
@@ -74,7 +74,7 @@ describe('a login that pppd asks about', () => {
 
   beforeEach(async () => {
     dir = mkdtempSync(join(tmpdir(), 'exitward-l2tp-'));
-    // In place of xl2tpd, which needs a kernel that has L2TP: a program that stays.
+    // Stands for xl2tpd, which needs a kernel with L2TP: a program that keeps running.
     const program = join(dir, 'xl2tpd');
     putScript(program, 'exec sleep 1000');
     symlinkSync('/bin/bash', join(dir, 'pppd'));
@@ -91,7 +91,9 @@ describe('a login that pppd asks about', () => {
     rmSync(dir, { recursive: true });
   });
 
-  /** As pppd's plugin winbind does: through a shell. `options`: of the process that asks. */
+  /**
+   * Runs the helper like pppd's plugin winbind, by a shell. `options`: of the process that asks.
+   */
   async function ask(
     lines: string[],
     options = join(dir, 'l2tp', '127.0.0.2.options'),
@@ -105,12 +107,12 @@ describe('a login that pppd asks about', () => {
       ...['ipparam', '198.18.1.2'],
     ]);
     child.stdin.end(`${[...lines, '.'].join('\n')}\n`);
-    const [said] = await Promise.all([text(child.stdout), once(child, 'close')]);
-    return said;
+    const [output] = await Promise.all([text(child.stdout), once(child, 'close')]);
+    return output;
   }
   const encoded = (name: string, value: string) =>
     `${name}:: ${Buffer.from(value).toString('base64')}`;
-  // RFC 2759, 9.2: the challenges and the name are mixed by pppd.
+  // RFC 2759, 9.2: pppd combines the challenges and the name.
   const chap = [
     encoded('Username', 'User'),
     'Request-User-Session-Key: yes',
@@ -201,7 +203,7 @@ describe('a login that pppd asks about', () => {
     expect(conf).toContain('ip range = 100.88.4.1-100.88.8.0\n');
     await l2tp.offer(['127.0.0.2']);
     expect([confOf('127.0.0.2'), pidOf('127.0.0.2')]).toEqual([conf, pid]);
-    // Until it is waited for, an ended process has its number.
+    // An ended process keeps its number until its parent has waited for it.
     await expect.poll(() => existsSync(`/proc/${gone}/exe`)).toBe(false);
     await l2tp.offer(['127.0.0.3', '127.0.0.2']);
     expect([confOf('127.0.0.2'), pidOf('127.0.0.2')]).toEqual([conf, pid]);

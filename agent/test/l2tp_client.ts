@@ -1,5 +1,5 @@
-// A client of L2TP/IPsec as Linux has it: strongSwan seals, xl2tpd and pppd speak inside. It needs
-// a kernel that has them all.
+// A client of L2TP/IPsec as on Linux: strongSwan encrypts, xl2tpd and pppd run inside. It needs a
+// kernel that supports all of them.
 import type { ChildProcess } from 'node:child_process';
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import type { VpnClient } from './vpn_client.ts';
 import { exits, type Login, passwordOf } from './vpn_scene.ts';
 import type { VpnWorld } from './vpn_world.ts';
 
-/** How long a client may take for all: the machine may be an emulated one. */
+/** How long a client may take for everything, even on an emulated machine. */
 const patienceSeconds = 60;
 
 export class L2tpClient {
@@ -29,9 +29,8 @@ export class L2tpClient {
   }
 
   /**
-   * Logs in by MS-CHAPv2, or with the password as it is, and leads all through the tunnel; returns
-   * the address inside.
-   * Errors: the login was refused, or there is no tunnel in time.
+   * Logs in by MS-CHAPv2, or with the plain password, and routes everything through the tunnel;
+   * returns the address inside. Errors: the login was refused, or there is no tunnel in time.
    */
   async connect(options: Login & { method?: 'mschap-v2' | 'pap' } = {}): Promise<string> {
     const { login = 'alice@contract1', password = passwordOf(1), exit = exits[0] } = options;
@@ -71,14 +70,14 @@ export class L2tpClient {
       [, address] = /local {2}IP address (\S+)/.exec(log) ?? [];
       return address !== undefined;
     });
-    // All but the tunnel itself.
+    // Everything except the tunnel itself.
     const ways = [`${exit} via ${this.#client.gateway}`, `default dev ${this.device()}`];
     this.#world.ip(this.#name, ...ways.map((way) => `route replace ${way}`));
     this.#address = address ?? '';
     return this.#address;
   }
 
-  /** Its own inside the tunnel, as of its last login. */
+  /** Its address inside the tunnel, as of its last login. */
   get address(): string {
     return this.#address;
   }

@@ -1,4 +1,5 @@
-// When authlist entries last let somebody in: what is noted of decisions, and how it is reported.
+// When authlist entries last let a connection in: how decisions are noted, and how they are
+// reported.
 import { describe, expect, test, vi } from 'vitest';
 import { keptLog } from '../../server/test/harness.ts';
 import type { Authority } from '../src/policy/decision.ts';
@@ -88,8 +89,7 @@ describe('what is noted', () => {
 });
 
 /**
- * A reporter with an engine that notes what the test says, and a control plane that answers as it
- * says.
+ * A reporter with an engine and a control plane that the test scripts.
  */
 function scene() {
   const engine = new LastUsedTimes();

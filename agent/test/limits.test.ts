@@ -1,5 +1,5 @@
-// The limits counted ahead: at a steady pace at most a quarter of a second of traffic passes one,
-// and no connection is ended before it.
+// Limits that the node counts itself: at a steady rate, at most a quarter of a second of traffic
+// exceeds one, and no connection is ended before it.
 
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -21,7 +21,7 @@ const noon = 1_800_014_400;
 const never = noon + 86_400;
 const megabyte = 1_000_000;
 const usual = { poll_seconds: 1, report_seconds: 3 };
-/** Of listing the sockets, of asking the control plane, and of closing connections. */
+/** The durations of listing sockets, of a request to the control plane, and of closing. */
 const [poll_takes, answer_takes, end_takes] = [0.03, 0.02, 0.05];
 
 const folder = testFolder('limits');
@@ -32,12 +32,12 @@ interface Sleeper {
   wake: () => void;
 }
 
-/** Time that passes when everybody sleeps. */
+/** Time that passes when all parts sleep. */
 class ModelClock {
   seconds = 0;
   readonly sleepers = new Set<Sleeper>();
 
-  /** The clock of one who sleeps now and then. */
+  /** The clock of a part that sleeps at times. */
   of(): Clock & { isAsleep: () => boolean } {
     let mine = 0;
     return {
@@ -56,7 +56,7 @@ class ModelClock {
       },
     };
   }
-  /** Wakes the first. */
+  /** Wakes the sleeper that is due first. */
   pass(): void {
     const [first] = [...this.sleepers].sort((a, b) => a.until - b.until);
     if (!first) return;
@@ -66,7 +66,9 @@ class ModelClock {
   }
 }
 
-/** A control plane with one account, which ends what passes the limit as soon as it knows. */
+/**
+ * A control plane with one account, which it ends as soon as it knows that the limit is reached.
+ */
 class Control {
   readonly nodes: Node[] = [];
   limit: number;
@@ -87,7 +89,7 @@ class Control {
   }
 }
 
-/** An agent whose engine has one tunnel, at a steady pace until it is ended. */
+/** An agent whose engine has one tunnel, with a steady rate until it is ended. */
 class Node {
   readonly #clock: ModelClock;
   readonly #bytes_a_second: number;
@@ -130,7 +132,7 @@ class Node {
   end(): void {
     this.ended_at = Math.min(this.ended_at, this.#clock.seconds + end_takes);
   }
-  /** The bytes that went through it until now. */
+  /** The bytes that it has carried so far. */
   get moved(): number {
     return Math.floor(this.#bytes_a_second * Math.min(this.#clock.seconds, this.ended_at));
   }
@@ -152,7 +154,7 @@ class Node {
   }
 }
 
-/** Lets it run until this holds; returns what passed the limit, in bytes. */
+/** Runs until this is true; returns the bytes over the limit. */
 async function run(
   { pace, limit, nodes = 1 }: { pace: number; limit: number; nodes?: number },
   holds: (all: Node[], clock: ModelClock, control: Control) => boolean,
@@ -211,7 +213,7 @@ describe('at a steady pace', () => {
 });
 
 describe('an account that was ended ahead', () => {
-  /** One that ended by its own count, and how it went on. */
+  /** A node that ended the account by its own count, and what followed. */
   async function ended(journal: { rows: number }) {
     const clock = new ModelClock();
     const ends: Array<[account: number, until: number]> = [];
@@ -293,7 +295,7 @@ test('a user is ended by the count of that user alone, and no other of the accou
     end: (payer, until) => ends.push([payer, until]),
     report: () => reports++,
   });
-  // Users are many: one who is new hurries no report.
+  // There are many users, so a new one does not hurry a report.
   limits.counted(rows);
   expect([ends, reports]).toEqual([[], 0]);
   limits.answered(rows, [

@@ -51,8 +51,8 @@ async function scene({
   const stopping = new AbortController();
   const { signal } = stopping;
   const http = new HttpControl({ url: control.url, token: 'ewn_t', signal });
-  const said: string[] = [];
-  const log = pino({ level: 'warn' }, { write: (line: string) => void said.push(line) });
+  const logLines: string[] = [];
+  const log = pino({ level: 'warn' }, { write: (line: string) => void logLines.push(line) });
   const link = new Link({ store, engine, control: http, clock, log });
   let running: Promise<void> | undefined;
   const made = {
@@ -62,11 +62,11 @@ async function scene({
     engine,
     link,
     faults,
-    said,
+    logLines,
     run() {
       running ??= link.run(signal);
     },
-    /** Runs, and resolves when it follows and all is acknowledged. */
+    /** Starts it; resolves when it follows and everything is acknowledged. */
     async follow() {
       made.run();
       await control.until(() => control.streams === 1 && made.acknowledged() === control.revision);
@@ -265,7 +265,7 @@ describe('a node', () => {
 });
 
 describe('a new snapshot is taken', () => {
-  /** The node serves by the old one until the new one is whole. */
+  /** The node uses the old snapshot until the new one is complete. */
   async function replaced(cause: (made: Awaited<ReturnType<typeof scene>>) => void) {
     const made = await scene();
     const { control, engine, follow } = made;
@@ -323,7 +323,7 @@ describe('a new snapshot is taken', () => {
     await follow();
     const { catchUps } = engine;
     const [changes = ''] = readdirSync(dir).filter((name) => name.endsWith('.changes'));
-    // The agent's last lines are gone, and it does not know.
+    // The agent's last lines are lost without its knowledge.
     const path = join(dir, changes);
     const { size } = statSync(path);
     engine.gate = control.until(() => statSync(path).size > size).then(() => truncateSync(path, 0));
@@ -348,13 +348,13 @@ describe('a record that cannot be applied', () => {
   const nameless = { kind: 'authlist', account: 1, id: '1', value: null } as never;
 
   test('in the stream is left out, the rest of its change is in force, and it is reported until it is better', async () => {
-    const { control, engine, follow, said, store } = await scene();
+    const { control, engine, follow, logLines, store } = await scene();
     await follow();
     control.change(useless, alice(false));
     await control.until(() => control.acknowledged.at(-1)?.revision === 2);
     expect(engine.connect()).toMatchObject({ reason: 'inactive_user' });
     expect(store.unreadable.faults()).toMatchObject([{ subject: 'keys' }]);
-    expect(said.join()).toContain(says);
+    expect(logLines.join()).toContain(says);
     control.change(alice(true), { kind: 'keys', value: [] });
     await control.until(() => control.acknowledged.at(-1)?.revision === 3);
     expect([snapshots(control), store.unreadable.faults()]).toEqual([1, []]);
@@ -371,12 +371,14 @@ describe('a record that cannot be applied', () => {
   });
 
   test('in the stream, and does not say which one it is, leads to one new snapshot, and is not stored', async () => {
-    const { control, engine, follow, link, said, store } = await scene({ clock: new HastyClock() });
+    const { control, engine, follow, link, logLines, store } = await scene({
+      clock: new HastyClock(),
+    });
     await follow();
     control.rejections.set('GET /snapshot', { status: 503 });
     control.change(alice(false), nameless);
     await control.until(() => snapshots(control) > 1);
-    expect(said.join()).toContain(
+    expect(logLines.join()).toContain(
       'a change cannot be applied: authlist.id: expected a whole number',
     );
     expect(engine.connect()).toMatchObject({ verdict: 'allow' });
@@ -392,7 +394,7 @@ describe('a record that cannot be applied', () => {
   });
 
   test('in a snapshot is left out, and reported until a snapshot is better', async () => {
-    const { control, engine, follow, said, store } = await scene();
+    const { control, engine, follow, logLines, store } = await scene();
     await follow();
     control.epoch = 'e2';
     control.records = [...listed(later), useless, nameless];
@@ -401,7 +403,7 @@ describe('a record that cannot be applied', () => {
     expect(engine.connect()).toMatchObject({ verdict: 'allow' });
     const subjects = () => store.unreadable.faults().map(({ subject }) => subject);
     expect([subjects(), snapshots(control)]).toEqual([['keys', 'unnamed'], 2]);
-    expect(said.join()).toContain(says);
+    expect(logLines.join()).toContain(says);
     control.epoch = 'e3';
     control.records = listed(later);
     control.position();
@@ -467,7 +469,7 @@ describe('a node whose token is refused', () => {
     expect(restarted.connect()).toMatchObject({ reason: 'not_ready' });
     restarted.replica.close();
 
-    // The token is good after all: the node starts over.
+    // The token is valid after all, so the node starts over.
     control.rejections.delete('GET /snapshot');
     control.rejections.set('GET /changes', snapshotNeeded);
     await control.until(() => store.position?.epoch === 'e1');
@@ -518,7 +520,7 @@ test('an account that reached its limit by our own count is refused until then, 
   link.limit({ account: 1 }, later);
   await follow();
   const reason = () => (engine.connect() as { reason?: string }).reason;
-  // Nothing was heard before, and so it was not known how old the policy is.
+  // Before, the control plane had not been heard from, so the policy's age was unknown.
   expect(reason()).toBeUndefined();
   const { heard_at } = engine.replica.policy;
   link.limit({ account: 1 }, later);

@@ -1,5 +1,5 @@
-// Many clients of IKEv1 at the same moment, as after a network was away: charon has a thread for
-// each login that waits for RADIUS, and no more than 32.
+// Many clients of IKEv1 at the same moment, as after an outage of a network: charon uses a thread
+// for each login that waits for RADIUS, and has 32.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sharedKey } from '../../kit/src/vpn_password.ts';
 import type { ViciMessage } from '../src/vpn/vici.ts';
@@ -21,7 +21,7 @@ afterAll(() => world.stop());
 
 const vici = () => world.client(1).vici;
 
-/** One charon stands for all: behind its NAT each would have a port. */
+/** One charon stands for all clients; behind a NAT each would have a port. */
 async function load(account: number): Promise<void> {
   const login = `alice@contract${account}`;
   const secret = { type: 'xauth', data: passwordOf(account), owners: [login] };
@@ -37,7 +37,7 @@ async function load(account: number): Promise<void> {
   await vici().command('load-conn', { [`vpn${account}`]: connection });
 }
 
-/** Of each client its number of IKE, and its IPv4 address inside. */
+/** The number of each client's IKE SA, and its IPv4 address inside. */
 async function established(): Promise<Map<string, { ike: string; address: string }>> {
   const sas = (await vici().list('list-sas', 'list-sa')).flatMap(
     (event) => Object.entries(event) as Array<[string, ViciMessage]>,

@@ -70,8 +70,8 @@ test('a login is decided as the records say, whatever came in whatever order, an
       if (decision.verdict !== 'allow') continue;
       expect(decision.authority).toMatchObject(expected);
 
-      // It may go on for as long as the same login would be allowed, except for the checks at the
-      // door alone.
+      // It may continue as long as the same login would be allowed, except for checks that are only
+      // made at a login.
       for (const record of later) {
         heard.policy.apply(record);
         heard.oracle.receive(record);
@@ -82,7 +82,7 @@ test('a login is decided as the records say, whatever came in whatever order, an
       const then = heard.oracle.evaluateLogin(attempt, after.now);
       const isAtDoor = 'reason' in then && ['no_service', 'drained'].includes(then.reason);
       if (!isAtDoor) {
-        // A contract or server that goes by another name ends nothing by itself.
+        // Renaming a contract or server ends nothing.
         const isRenamed = 'reason' in then && then.reason === 'bad_token';
         if (!isRenamed) expect(ends).toBe('reason' in then);
       }
@@ -172,7 +172,7 @@ test('passwords of all users, servers, versions and expiries differ, and have th
   );
   expect(new Set(all).size).toBe(all.length);
   for (const password of all) expect(password).toMatch(/^[a-z2-7]{5}(-[a-z2-7]{5}){3}$/);
-  // So that profiles go on working from version to version.
+  // Profiles must keep working in later versions.
   const of = { account: 1, user: 2, token_version: 3, expiry: null };
   expect(vpnPassword(keys[0] as string, of)).toMatchInlineSnapshot(`"dsh7j-eujrq-ib7a7-6y6dd"`);
 });

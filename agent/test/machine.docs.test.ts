@@ -1,5 +1,5 @@
-// The table in docs/agent.md of what the agent depends on in a machine: each row has a test, which
-// changes the thing under a running part and sees what the row says.
+// The table in docs/agent.md of things that the agent depends on in a machine: each row has a test,
+// which changes the thing under a running part and checks the row.
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 

@@ -1,5 +1,5 @@
-// The whole agent, except the proxy: what it serves while other things are away or broken, and how
-// it starts and stops.
+// The whole agent, without a proxy: how it works while other things are down or broken, and how it
+// starts and stops.
 import { spawnSync } from 'node:child_process';
 import {
   existsSync,
@@ -44,7 +44,7 @@ async function controlPlane(): Promise<ScriptedControl> {
   return control;
 }
 
-/** How often this process has it open. */
+/** How often this process has the file open. */
 function openFiles(path: string): number {
   const open = readdirSync('/proc/self/fd').map((fd) => {
     try {
@@ -242,7 +242,7 @@ describe('a running agent', () => {
     );
     const fault = { kind: 'journal', subject: 'usage', message, since: expect.any(Number) };
     expect(faults()).toEqual([fault]);
-    // The control plane gets a report, and that this exit is not here.
+    // The control plane gets a report that this machine does not have the exit.
     const kinds = () => control.faults.at(-1)?.map(({ kind }) => kind);
     await control.until(() => ['journal', 'exit_address'].every((kind) => kinds()?.includes(kind)));
     expect(control.faults.at(-1)).toContainEqual(fault);
@@ -339,8 +339,7 @@ describe('a running agent', () => {
   test('sends the traffic of its first polls together', async () => {
     const { control, start } = await machine();
     const { engine } = await start(systemClock);
-    // Traffic that ended while no agent ran, and, as a decider reports its owner, the open traffic
-    // since.
+    // Traffic that ended while no agent ran, and, when a decider reports the owner, open traffic.
     for (const user of [1, 2]) {
       engine.finished.push({ connection: `c${user}`, account: 1, user, up: 9, down: 9, at: 1 });
       await control.until(() => engine.finished.length === 0);

@@ -1,5 +1,5 @@
-// Listing and closing thousands of connections of real sockets, IPv4 and IPv6: all of those that
-// are named, in a few calls of `ss`, and no others. The kernel refuses a filter that is too long.
+// Lists and closes thousands of connections of real sockets, IPv4 and IPv6: exactly the named ones,
+// in a few calls of `ss`. The kernel refuses a filter that is too long.
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ const clients = new Map<string, Socket>();
 
 beforeAll(async () => {
   server = createServer((socket) => socket.on('error', () => {}));
-  // For both families, as Squid listens.
+  // For both families, like Squid.
   server.listen(0, '::', 4096);
   await once(server, 'listening');
   ({ port } = server.address() as { port: number });

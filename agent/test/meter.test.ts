@@ -1,5 +1,5 @@
-// The meter: in the end the rows are the finished traffic, whatever was guessed on the way and
-// whatever was reported again.
+// The meter: in the end the rows equal the finished traffic, despite wrong guesses and repeated
+// reports.
 
 import { mkdirSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const folder = testFolder('meter');
 let files = 0;
 const newPath = () => join(folder, `${++files}.journal`);
 
-/** Time that passes when it is slept away. */
+/** Time that passes only by sleeping. */
 class TestClock implements Clock {
   seconds = noon;
   now = () => this.seconds;
@@ -29,11 +29,11 @@ class TestClock implements Clock {
   }
 }
 
-/** An engine as the seam asks for: what finished is in a log, and the cursor is a place in it. */
+/** An engine by the contract: finished traffic is in a log, and the cursor is a place in it. */
 class FakeEngine {
   readonly log: Finished[] = [];
   open: Traffic[] = [];
-  /** How much of the log is not to be read yet. */
+  /** How much of the log cannot be read yet. */
   late = 0;
   fault: Error | undefined;
 
@@ -89,7 +89,7 @@ const steps = (mostGuess: number) =>
   );
 
 /**
- * Plays it with crashes, then lets everything finish. Answers what was billed, carried and true, by
+ * Plays it with crashes, then lets everything finish. Returns the billed, carried and true bytes by
  * account.
  */
 async function play(history: Step[]) {
@@ -227,7 +227,7 @@ describe('a meter', () => {
     await meter.tick();
     const batch = await journal.next();
     await journal.acknowledged(batch?.seq ?? 0);
-    // A write that fails, so that the file is written again.
+    // A failed write, so that the file is written again.
     await journal.close();
     await expect(journal.acknowledged(0)).rejects.toThrow();
     await journal.repair();
@@ -256,7 +256,7 @@ describe('a meter', () => {
     const cramped = `${path}.new`;
     mkdirSync(cramped);
     await meter.tick();
-    // As after an fsync that failed: the file is of no use any more.
+    // The state after a failed fsync: the file is useless.
     await journal.close();
     engine.open = [trafficOf('c1', 1, 100)];
     await expect(meter.tick()).rejects.toThrow();

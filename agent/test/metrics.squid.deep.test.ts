@@ -1,4 +1,4 @@
-// The counts that engines give to the metrics: of decisions, connections, the policy and the
+// The counts that engines provide for the metrics: decisions, connections, the policy and the
 // processes of Squid.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { EngineCounts } from '../src/engine.ts';
@@ -16,7 +16,7 @@ afterAll(() => origin?.stop());
 const normal = { port: t.normalPort };
 const stranger = { ...normal, from: t.sources[2] };
 
-/** As many decisions of each outcome as this. */
+/** The number of decisions by outcome. */
 const outcomesOf = ({ engine }: { engine: { counts(): EngineCounts } }) =>
   engine.counts().decisions.outcomes;
 const timed = ({ engine }: { engine: { counts(): EngineCounts } }) =>

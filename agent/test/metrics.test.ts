@@ -1,5 +1,5 @@
-// The metrics of an agent: the state of its node, without a label that a client chooses, and
-// without being in the way.
+// The metrics of an agent: the state of its node, without labels that a client can choose, and
+// without effect on other work.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -131,7 +131,7 @@ test('the policy, the link, traffic, faults and exits are reported', async () =>
   expect(text).toMatch(/^exitward_agent_build_info\{version="\d+\.\d+\.\d+",node_version="v\d+/m);
   expect(text).toContain('process_start_time_seconds');
 
-  // A change that cannot be put in force shows as a lag, and no more when it can.
+  // A change that cannot be put in force shows as a lag, until it can.
   engine.fault = new Error('the decider does not answer');
   const change = JSON.stringify([alice(false)]);
   control.write(`id: e1:4\nevent: change\ndata: ${change}\n\n`);

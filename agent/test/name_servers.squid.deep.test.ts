@@ -15,7 +15,7 @@ import * as t from './proxy_world.ts';
 import { inPieces, snapshotText } from './stored.ts';
 
 const program = fileURLToPath(new URL('../bin/exitward-agent.js', import.meta.url));
-/** Nothing answers there. */
+/** Nothing responds there. */
 const silentIp = '127.78.2.54';
 const name = 'www.example';
 let names: t.NameServer;
@@ -39,7 +39,7 @@ afterAll(async () => {
   await origin?.stop();
 });
 
-/** Starts a node without a control plane, by a policy on disk. Returns its folder. */
+/** Starts a node without a control plane, with a policy on disk. Returns its folder. */
 async function startNode(engine: string, port_shift: number, name_server: string): Promise<string> {
   const dir = mkdtempSync(join(tmpdir(), 'exitward-names-'));
   const identity = { url: 'http://127.0.0.1:1', node: t.nodeId, server: 'fra1', token: 'ewn_none' };

@@ -29,7 +29,7 @@ test('the resolver asks the name servers that DHCP has just set, and forgets wha
   const listOnly = (address: string) => {
     writeFileSync(conf, `nameserver ${address.replace(/^(.*):/, '[$1]:')}\n`);
   };
-  // As before the network is up.
+  // The state before the network is up.
   writeFileSync(conf, '');
   const mount = `mount --bind ${conf} /etc/resolv.conf && exec "$@"`;
   const node = [process.execPath, '--input-type=module', '-e', script];

@@ -1,5 +1,5 @@
-// Records, certificates and tokens of a node under test; apart from the worlds that need a test
-// runner.
+// Records, certificates and tokens of a node under test, for files that do not need a test runner,
+// too.
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import type { PublicKey } from '../../kit/src/node_interface.ts';
 import { issueCertificate, type KeyPair } from '../../server/test/certificate.ts';
@@ -41,14 +41,14 @@ interface CertificateChain extends KeyPair {
   authority: string;
 }
 
-/** Of one name or address, signed by itself. */
+/** A self-signed certificate of one name or address. */
 export function createCertificate(name: string, algorithm: 'ec' | 'rsa' = 'ec'): KeyPair {
   return issueCertificate(name, { algorithm });
 }
 
 /**
- * Of one name or address, signed by an intermediate authority, as public authorities do; `cert` is
- * both certificates.
+ * A certificate of one name or address, signed by an intermediate authority, as public authorities
+ * do; `cert` has both certificates.
  */
 export function createCertificateChain(name: string): CertificateChain {
   const root = issueCertificate('Root', { authority: true });

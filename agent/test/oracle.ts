@@ -1,12 +1,12 @@
-// Evaluates requests as docs/node.md says, the slow and plain way: keeps every record that came and
-// searches the pile.
+// Evaluates requests by docs/node.md in the slow, plain way: stores every record that came, and
+// searches them all.
 import type { PublicKey, ServerValue } from '../../kit/src/node_interface.ts';
 import type { Allowed, Credentials, ProxyRequest, Rules } from '../src/policy/decision.ts';
 import type { Reason } from '../src/policy/denials.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
 import { isOnTheInternet, numberOf } from './special_networks.ts';
 
-/** A token that the control plane issued, and by which key. */
+/** A token that the control plane issued, and its key. */
 export interface Issued {
   key: PublicKey;
   account: number;
@@ -15,11 +15,11 @@ export interface Issued {
   expiry: number;
 }
 
-/** Facts of the world that the oracle gets, instead of working them out. */
+/** Facts that the oracle gets, and does not work out itself. */
 export interface World {
   /** Every genuine token. */
   issued: ReadonlyMap<string, Issued>;
-  /** The meaning of a destination: a hostname, an address, or nothing that may be reached. */
+  /** The meaning of a destination: a hostname, an address, or invalid. */
   destinations: ReadonlyMap<string, { hostname: string } | { ip: string } | undefined>;
   /** The addresses that the operator allows, first and last. */
   allowed: ReadonlyArray<readonly [string, string]>;
@@ -100,7 +100,7 @@ export class Oracle {
       return { ...nobody, by: 'probe', exit_ip, dial: undefined, override: undefined };
     }
 
-    // So much for those who open a connection; nothing is said of it where open ones are looked at.
+    // The checks up to here are for new connections only.
     if (server.drained_nodes?.includes(this.#rules.node ?? 0)) return { reason: 'drained' };
     const person = this.#identify(request, port.scheme, now);
     if (typeof person === 'string') return { reason: person };
@@ -112,7 +112,9 @@ export class Oracle {
     return { ...person, ...where, contract, exit_ip: port.exit_ip };
   }
 
-  /** A login to a VPN with a password that was made for `made`; undefined: with another. */
+  /**
+   * A login to a VPN with a password that was made for `made`; undefined: with another password.
+   */
   evaluateLogin(
     login: Attempt,
     now: number,
@@ -143,8 +145,7 @@ export class Oracle {
   }
 
   /**
-   * Why a connection may not go on that was opened with this request for this user; undefined: it
-   * may.
+   * Why a connection of this user, opened with this request, may not continue; undefined: it may.
    */
   faultOf(request: ProxyRequest, account: number, user: number, now: number): Reason | undefined {
     if (!this.#newest('server')) return 'not_ready';
@@ -156,14 +157,14 @@ export class Oracle {
     return this.#objectionTo(person, contract.port_scheme, now, 'proxy');
   }
 
-  /** The user who asks, or why that is not known. */
+  /** The user of a request, or why it has none. */
   #identify(request: ProxyRequest, scheme: string, now: number): Person | Reason {
     return request.credentials === undefined
       ? this.#byAddress(request.source, scheme, now)
       : this.#byToken(request.credentials, now);
   }
 
-  /** The objection to a known person on a port of this scheme. */
+  /** The objection to an identified user on a port of this scheme. */
   #objectionTo(
     person: Omit<Person, 'by'>,
     scheme: string,
@@ -265,7 +266,7 @@ export class Oracle {
     return isAllowed || (isOnTheInternet(ip) && !isOwn);
   }
 
-  // ---- The pile -----------------------------------------------------------------------------
+  // ---- The records --------------------------------------------------------------------------
 
   #contract(account: number): Value<'contract'> | undefined {
     const last = this.#records.findLast(
@@ -275,7 +276,7 @@ export class Oracle {
     return last?.kind === 'contract' ? (last.value ?? undefined) : undefined;
   }
 
-  /** Until when the node itself has counted the user out; the user's next record ends this. */
+  /** Until when the user is over the limit by the node's own count; the next record ends this. */
   #ownEnd({ account, user }: Pick<Person, 'account' | 'user'>): number {
     const last = this.#records.findLast((record) => {
       if (!('account' in record) || record.account !== account) return false;
@@ -290,7 +291,7 @@ export class Oracle {
     return (last?.value ?? undefined) as Value<K> | undefined;
   }
 
-  /** All records of a kind that are there, whosever they are. */
+  /** All records of a kind, of every account. */
   #list<K extends Listed>(kind: K): Array<Known<K>> {
     const cleared = kind === 'authlist' ? 'authlist_cleared' : 'overrides_cleared';
     return this.#records.flatMap((record, at) => {
@@ -312,7 +313,8 @@ function isBetween<T>(first: T, value: T, last: T): boolean {
 }
 
 /**
- * Of records that contradict each other for a moment the one that ends last; then the highest ids.
+ * Of records that contradict each other for a moment, the one that expires last; then the highest
+ * id.
  */
 function lastToEnd<K extends 'authlist' | 'override'>(of: Array<Known<K>>): Known<K> | undefined {
   const order = (record: Known<K>) => [record.value.expiry, record.account, record.id];

@@ -1,4 +1,4 @@
-// An exit with 64 ports: a process in a network namespace whose kernel has no more for outgoing
+// An exit with 64 ports: a process in a network namespace whose kernel has only these for outgoing
 // connections.
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';

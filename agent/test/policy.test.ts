@@ -1,4 +1,4 @@
-// The policy of a node depends on its records alone, never on how often and in which way they came.
+// The policy of a node depends only on its records, not on how often or how they came.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

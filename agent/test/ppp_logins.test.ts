@@ -1,4 +1,4 @@
-// The port for logins of PPP, which other programs of the machine do not use up.
+// The port for PPP logins, which other programs on the machine cannot use up.
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -19,7 +19,7 @@ test('silent connections of other programs are bounded, and a login passes meanw
         ? { allowed: true, address: link.address }
         : { allowed: false, message: 'bad_token' },
   };
-  // None is closed for its silence.
+  // None is closed because it is silent.
   const logins = new PppLogins(options, 2 ** 31 - 1);
   await logins.listen();
   const reach = readFileSync(join(dir, 'ask.reach'), 'latin1');

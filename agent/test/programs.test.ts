@@ -1,4 +1,4 @@
-// Programs of the node whose files are replaced while they run, as upgrades of packages do; and
+// Programs of the node whose files are replaced while they run, as by upgrades of packages; and
 // profiles of AppArmor.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -168,7 +168,9 @@ deepTest(
     process.env.PATH = `${bin}:${path}`;
     try {
       await node.apply(inactive);
-      await t.until(() => t.messagesOf(node.engine).some((said) => said.includes('not permitted')));
+      await t.until(() =>
+        t.messagesOf(node.engine).some((message) => message.includes('not permitted')),
+      );
       expect((await tunnel.ask(requestInside)).status).toBe(200);
       await poll(node, 3);
       rmSync(forbidden);
@@ -185,15 +187,15 @@ deepTest(
   async () => {
     const { apply, squids, engine, dir } = await share();
     await apply({ kind: 'server', value: null });
-    const said = () => readFileSync(join(dir, 'squid/0/logs/cache.log'), 'utf8');
-    const before = said();
+    const logText = () => readFileSync(join(dir, 'squid/0/logs/cache.log'), 'utf8');
+    const before = logText();
     const request = {
       kind: 'request' as const,
       ...{ source: t.sources[0], port: normal.port, method: 'GET', host: t.originIp },
       ...{ destination_port: 80, credentials: undefined },
     };
     for (let remaining = 3; remaining > 0; remaining--) await apply(inactive);
-    expect(said()).toBe(before);
+    expect(logText()).toBe(before);
     expect(squids()).toEqual([]);
     const { decision, position } = await engine.explain(request);
     expect(decision).toMatchObject({ verdict: 'deny', reason: 'not_ready' });
@@ -209,10 +211,10 @@ deepTest(
     const node = await share();
     await node.restart();
     await node.apply({ kind: 'server', value: null });
-    const said = () => readFileSync(join(node.dir, 'squid/0/logs/cache.log'), 'utf8');
-    const before = said();
+    const logText = () => readFileSync(join(node.dir, 'squid/0/logs/cache.log'), 'utf8');
+    const before = logText();
     await node.apply(inactive);
-    expect(said()).toBe(before);
+    expect(logText()).toBe(before);
     expect(node.squids()).toEqual([]);
   },
 );

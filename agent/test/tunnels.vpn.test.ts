@@ -222,12 +222,12 @@ test.each(denied)(
     expect(JSON.stringify(agentLog())).not.toContain(login.password ?? passwordOf(1));
     if (!['bad_token', 'old_token_version'].includes(reason)) {
       const attempt = { login: login.login ?? 'alice@contract1', exit_ip: exits[0] };
-      const said = await world.node.ask<{ decision: { reason: string } }>({
+      const explanation = await world.node.ask<{ decision: { reason: string } }>({
         do: 'explain',
         service: 'vpn-ikev2',
         ...attempt,
       });
-      expect(said.decision.reason).toBe(reason);
+      expect(explanation.decision.reason).toBe(reason);
     }
   },
 );
@@ -505,12 +505,12 @@ deepTest(
     ]);
     const how = ['-o', '/dev/null', '-w', '%{size_download}', `http://${origin}:${port}/5000000`];
     const download = world.spawn('client1', [...curl, ...how]);
-    const said = text(download.stdout as Readable);
+    const output = text(download.stdout as Readable);
     await until(async () => (await world.client(1).tunnelBytes()).down > 100_000);
     await world.apply(contractRecord(1, { suspended: true }));
     expect(download.exitCode).toBeNull();
     const before = world.deviceBytes();
-    const size = Number(await said);
+    const size = Number(await output);
     expect(size).toBeGreaterThan(50_000);
     // No more than what was on its way.
     expect(world.deviceBytes().up - before.up).toBeLessThan(50_000);

@@ -112,7 +112,7 @@ process.stdout.write('"ready"\n');
 flushCompileCache();
 for await (const line of createInterface({ input: process.stdin })) {
   const question = JSON.parse(line) as Question;
-  const said = await answer(question).catch((error: Error) => ({ error: error.stack }));
-  process.stdout.write(`${JSON.stringify(said ?? null)}\n`);
+  const response = await answer(question).catch((error: Error) => ({ error: error.stack }));
+  process.stdout.write(`${JSON.stringify(response ?? null)}\n`);
   if (question.do === 'stop') process.exit(0);
 }

@@ -138,7 +138,7 @@ class Life {
 
   // ---- What clients do ----------------------------------------------------------------------
 
-  login(given?: string): void {
+  login(pppAddress?: string): void {
     const account = this.#random.one(accounts);
     const expiry = this.#random.one([null, null, noon + 120, noon + 600]);
     const token_version = this.#random.one([1, 1, 1, 2]);
@@ -156,11 +156,11 @@ class Life {
     const decision = decideLogin(this.#policy, rules, login, this.#now);
     if (decision.verdict !== 'allow') return;
     this.#do(async (isAlive) => {
-      const outcome = await this.#sessions.open(decision, given);
+      const outcome = await this.#sessions.open(decision, pppAddress);
       if (!isAlive() || typeof outcome === 'string') return;
       const { address, authority, connection } = outcome;
       this.trace.push(`${connection} has ${address}`);
-      expect(address, 'the address of PPP').toBe(given ?? address);
+      expect(address, 'the address of PPP').toBe(pppAddress ?? address);
       expect(
         revocationOf(this.#policy, rules, authority, this.#now, undefined),
         connection,
@@ -175,10 +175,10 @@ class Life {
 
   /** xl2tpd gives an address to one client at a time. */
   loginByPpp(): void {
-    const given = this.#random.one(ppp);
-    if (this.#tunnels.has(given)) return;
-    this.#sessions.noteReuse(given);
-    this.login(given);
+    const pppAddress = this.#random.one(ppp);
+    if (this.#tunnels.has(pppAddress)) return;
+    this.#sessions.noteReuse(pppAddress);
+    this.login(pppAddress);
   }
 
   transfer(): void {
@@ -428,8 +428,8 @@ test(`whatever happens in whatever order, no session is open that may not be, an
       for (let remaining = steps; remaining > 0; remaining -= 1) await machine.step();
       await machine.end();
     } catch (error) {
-      const said = `EXITWARD_TEST_SEED=${seed + life} replays it:\n${machine.trace.join('\n')}`;
-      throw new Error(`${(error as Error).message}\n${said}`, { cause: error });
+      const replayHint = `EXITWARD_TEST_SEED=${seed + life} replays it:\n${machine.trace.join('\n')}`;
+      throw new Error(`${(error as Error).message}\n${replayHint}`, { cause: error });
     }
   }
 });
@@ -486,24 +486,26 @@ test('an order ends the tunnels that it names by account, service, address and e
   expect(await sessions.end({})).toBe(0);
 });
 
-test('an address of PPP that is given out again is free once its bytes are reported, though no look saw the tunnel before', async () => {
+test('an address of PPP that is assigned again is free once its bytes are reported, though no look saw the tunnel before', async () => {
   const sessions = new VpnSessions(usual());
-  const [given = ''] = ppp;
+  const [pppAddress = ''] = ppp;
   const login = () =>
-    sessions.open({ verdict: 'allow', authority: vpnAuthority, exit_ip: exitIp } as Allowed, given);
+    sessions.open(
+      { verdict: 'allow', authority: vpnAuthority, exit_ip: exitIp } as Allowed,
+      pppAddress,
+    );
   const first = (await login()) as VpnSession;
   sessions.noteTunnels(new Map());
   let { finished, cursor } = await sessions.poll([]);
-  expect([finished, !sessions.hasSession(given)], 'it may be about to get its tunnel').toEqual([
-    [],
-    false,
-  ]);
-  sessions.noteReuse(given);
+  expect([finished, !sessions.hasSession(pppAddress)], 'it may be about to get its tunnel').toEqual(
+    [[], false],
+  );
+  sessions.noteReuse(pppAddress);
   const reported: string[] = [];
   for (let polls = 0; polls < 3; polls += 1) {
     ({ finished, cursor } = await sessions.poll(cursor));
     reported.push(...finished.map(({ connection }) => connection));
   }
-  expect([reported, !sessions.hasSession(given)]).toEqual([[first.connection], true]);
-  expect(await login()).toMatchObject({ address: given, is_open: true });
+  expect([reported, !sessions.hasSession(pppAddress)]).toEqual([[first.connection], true]);
+  expect(await login()).toMatchObject({ address: pppAddress, is_open: true });
 });

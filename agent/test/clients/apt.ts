@@ -1,5 +1,5 @@
-// Apt as a foreign client: it updates its lists from a repository of one package, and downloads
-// that.
+// Apt as a foreign client: it updates its lists from a repository with one package, and downloads
+// the package.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Deed, Outcome } from './clients.ts';
@@ -12,7 +12,7 @@ export async function runApt({ site, proxy, authorities, home }: Deed): Promise<
   }
   writeFileSync(join(home, 'status'), '');
   writeFileSync(join(home, 'sources.list'), `deb [trusted=yes] ${site}/debian ./\n`);
-  // Read before the machine's own settings, which are replaced by none.
+  // Replaces the machine's own settings, which are then empty.
   const settings = {
     'Dir::State': join(home, 'state'),
     'Dir::State::status': join(home, 'status'),
@@ -36,9 +36,9 @@ export async function runApt({ site, proxy, authorities, home }: Deed): Promise<
   writeFileSync(conf, lines.join(''));
   const environment = { APT_CONFIG: conf };
   const updated = await run('apt-get', ['update'], home, environment);
-  if (updated.code !== 0) return { digest: undefined, said: updated.said };
-  const { code, said } = await run('apt-get', ['download', 'blob'], home, environment);
-  if (code !== 0) return { digest: undefined, said };
+  if (updated.code !== 0) return { digest: undefined, output: updated.output };
+  const { code, output } = await run('apt-get', ['download', 'blob'], home, environment);
+  if (code !== 0) return { digest: undefined, output };
   await run('dpkg-deb', ['--extract', 'blob_1_all.deb', 'tree'], home);
-  return { digest: digestOf(readFileSync(join(home, 'tree', 'blob'))), said };
+  return { digest: digestOf(readFileSync(join(home, 'tree', 'blob'))), output };
 }

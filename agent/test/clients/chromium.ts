@@ -5,7 +5,7 @@ import { effort } from '../../../test/effort.ts';
 import type { Deed, ForeignClient, Outcome } from './clients.ts';
 import { digestOf } from './site.ts';
 
-/** In a page of the site: its file as a data URL. */
+/** Runs in a page of the site: returns the site's file as a data URL. */
 const load = `fetch('blob').then((response) => response.blob()).then((blob) =>
   new Promise((resolve) => {
     const reader = new FileReader();
@@ -13,7 +13,7 @@ const load = `fetch('blob').then((response) => response.blob()).then((blob) =>
     reader.readAsDataURL(blob);
   }))`;
 
-/** Likewise: what the site says of its file when it is sent it. */
+/** Runs in a page, too: uploads the file, and returns the site's response. */
 const send = `fetch('blob').then((response) => response.blob()).then((body) =>
   fetch('blob', { method: 'PUT', body })).then((response) => response.text())`;
 
@@ -59,16 +59,16 @@ export class Chromium implements ForeignClient {
     const { protocol, host, username, password } = new URL(deed.proxy);
     const browser = await this.#browserFor(username !== '');
     const context = await browser.newContext({
-      // It would go to addresses of its own machine by itself.
+      // By default it connects to addresses of its own machine without the proxy.
       proxy: { server: `${protocol}//${host}`, bypass: '<-loopback>', username, password },
     });
     try {
       const page = await context.newPage();
       const response = await page.goto(`${deed.site}/page`, { timeout: 60_000 });
-      if (response?.ok()) return { digest: await work(page), said: '' };
-      return { digest: undefined, said: `${response?.status()} ${await page.content()}` };
+      if (response?.ok()) return { digest: await work(page), output: '' };
+      return { digest: undefined, output: `${response?.status()} ${await page.content()}` };
     } catch (error) {
-      return { digest: undefined, said: String(error) };
+      return { digest: undefined, output: String(error) };
     } finally {
       await context.close();
     }

@@ -6,11 +6,11 @@ import { cloneByGit, pushByGit } from './git.ts';
 import { run } from './programs.ts';
 import { digestOf } from './site.ts';
 
-/** Something that a client is to do. */
+/** A task for a client. */
 export interface Deed {
   /** Where the site is: `https://www.example:1234/deed17`. */
   site: string;
-  /** With what it authenticates, if with anything: `http://alice:ewt_…@127.0.0.1:11001`. */
+  /** The proxy, with credentials if any: `http://alice:ewt_…@127.0.0.1:11001`. */
   proxy: string;
   /** The certificates of the site and of the proxy. */
   authorities: string;
@@ -21,10 +21,10 @@ export interface Deed {
 }
 
 export interface Outcome {
-  /** Of the bytes that came, or that the site says it was sent; undefined if the client failed. */
+  /** The digest of the bytes that arrived here, or at the site; undefined if the client failed. */
   digest: string | undefined;
-  /** All that it said. */
-  said: string;
+  /** Its whole output. */
+  output: string;
 }
 
 type Scheme = 'http' | 'https';
@@ -32,35 +32,35 @@ type Scheme = 'http' | 'https';
 export interface ForeignClient {
   name: string;
   schemes: Scheme[];
-  /** Those for which it can speak TLS with its proxy. */
+  /** The tasks for which it can speak TLS with its proxy. */
   tlsToProxy: Scheme[];
-  /** The version of HTTP that it speaks with a site of HTTPS. */
+  /** The version of HTTP that it uses with an HTTPS site. */
   version: '1.1' | '2.0';
   /** Its words for a refusal of which it does not tell the status. */
   refusal?: RegExp;
   download(deed: Deed): Promise<Outcome>;
   upload?(deed: Deed): Promise<Outcome>;
-  /** Says hello through a WebSocket, which sends it back; that is the digest. */
+  /** Sends a text through a WebSocket, which echoes it; the text counts as the digest. */
   speak?(deed: Deed): Promise<Outcome>;
 }
 
 const both: Scheme[] = ['http', 'https'];
-/** A program that is given a URL, and writes the response to a file. */
+/** A program that writes the response of a URL to a file. */
 type Fetch = (deed: Deed, got: string, isUpload: boolean) => ReturnType<typeof run>;
 
 function fetcher(fetch: Fetch): Pick<ForeignClient, 'download' | 'upload'> {
   const read = async (deed: Deed, isUpload: boolean): Promise<Outcome> => {
     const got = join(deed.home, 'got');
-    const { code, said } = await fetch(deed, got, isUpload);
-    if (code !== 0 || !existsSync(got)) return { digest: undefined, said };
+    const { code, output } = await fetch(deed, got, isUpload);
+    if (code !== 0 || !existsSync(got)) return { digest: undefined, output };
     const bytes = readFileSync(got);
-    return { digest: isUpload ? bytes.toString() : digestOf(bytes), said };
+    return { digest: isUpload ? bytes.toString() : digestOf(bytes), output };
   };
   return { download: (deed) => read(deed, false), upload: (deed) => read(deed, true) };
 }
 
 const programs = import.meta.dirname;
-/** Debian's own, which has Debian's packages. */
+/** Debian's Python, which has Debian's packages. */
 const python = '/usr/bin/python3';
 
 const byPython = (program: string) =>
@@ -82,8 +82,8 @@ const byNode = (way: string) => fetcher((deed, got, isUpload) => node(way, deed,
 
 async function speakByNode(deed: Deed): Promise<Outcome> {
   const got = join(deed.home, 'got');
-  const { code, said } = await node('websocket', deed, got, false);
-  return { digest: code === 0 ? readFileSync(got, 'utf8') : undefined, said };
+  const { code, output } = await node('websocket', deed, got, false);
+  return { digest: code === 0 ? readFileSync(got, 'utf8') : undefined, output };
 }
 
 export const foreignClients: ForeignClient[] = [
@@ -143,7 +143,7 @@ export const foreignClients: ForeignClient[] = [
   },
   {
     name: 'apt',
-    // Of TLS within TLS it waits half a minute for what it has already read, whatever the proxy.
+    // With TLS within TLS and any proxy, it waits half a minute for bytes that it has already read.
     ...{ schemes: both, tlsToProxy: ['http'], version: '1.1' },
     download: runApt,
   },

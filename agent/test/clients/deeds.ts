@@ -61,7 +61,7 @@ export function clientTests(engine: string, start: StartNode): void {
       rmSync(dir, { recursive: true, force: true });
     });
 
-    /** A deed of its own, and the visits that the site sees of it. */
+    /** Runs one deed, and returns the site's visits of it. */
     function newDeed(scheme: 'http' | 'https', way: Way): { deed: Deed; tag: string } {
       const { credentials = '', host = 'www.example', port = t.normalPort, hasTls = false } = way;
       const tag = `deed${deeds++}`;
@@ -74,7 +74,7 @@ export function clientTests(engine: string, start: StartNode): void {
       return { deed: { site: url, proxy, authorities, blob: site.blob, home }, tag };
     }
 
-    /** All bytes come, or go, and the site was visited at this address from that exit. */
+    /** Expects all bytes to arrive, and a visit at this address from that exit. */
     async function expectSuccess(
       client: ForeignClient,
       scheme: 'http' | 'https',
@@ -83,13 +83,13 @@ export function clientTests(engine: string, start: StartNode): void {
     ): Promise<void> {
       const { deed, tag } = newDeed(scheme, way);
       const outcome = await (isUpload ? client.upload?.(deed) : client.download(deed));
-      expect(outcome).toEqual({ digest: site.digest, said: outcome?.said });
+      expect(outcome).toEqual({ digest: site.digest, output: outcome?.output });
       const version = scheme === 'https' ? client.version : '1.1';
       for (const visit of site.visits(tag)) expect(visit).toEqual({ at, from, version });
       expect(site.visits(tag).length).toBeGreaterThan(0);
     }
 
-    /** It fails, and says why, and the site was not visited. */
+    /** Expects the client to fail with a reason, without a visit. */
     async function expectRefusal(
       client: ForeignClient,
       scheme: 'http' | 'https',
@@ -97,9 +97,9 @@ export function clientTests(engine: string, start: StartNode): void {
       status: 403 | 407,
     ): Promise<void> {
       const { deed, tag } = newDeed(scheme, way);
-      const { digest, said } = await client.download(deed);
+      const { digest, output } = await client.download(deed);
       const words = [`\\b${status}\\b`, ...(client.refusal ? [client.refusal.source] : [])];
-      expect(said).toMatch(new RegExp(words.join('|')));
+      expect(output).toMatch(new RegExp(words.join('|')));
       expect(digest).toBeUndefined();
       expect(site.visits(tag)).toEqual([]);
     }
@@ -107,15 +107,15 @@ export function clientTests(engine: string, start: StartNode): void {
     const cases = [...foreignClients, chromium].flatMap((client) =>
       client.schemes.map((scheme) => ({ client, scheme, name: client.name })),
     );
-    /** Each client by one scheme, the last; by both in a deep run. */
+    /** Each client with one scheme, the last; in a deep run with both. */
     const once = (selected: typeof cases) =>
       effort === 'deep'
         ? selected
         : [...new Map(selected.map((speaker) => [speaker.name, speaker])).values()];
     const random = randomOf(newSeed());
     /**
-     * Where the engine treats all clients alike, a submission tries a few, drawn by the seed; a
-     * deep run tries all.
+     * If the engine treats all clients alike, a submission tries a few, drawn by the seed, and a
+     * deep run all.
      */
     const drawn = (from: typeof cases) => {
       if (effort === 'deep') return from;
@@ -153,7 +153,7 @@ export function clientTests(engine: string, start: StartNode): void {
       test.for(drawn(speakers))('$name, $scheme: speaks through a WebSocket', async (speaker) => {
         const { deed, tag } = newDeed(speaker.scheme, { credentials: alice });
         const outcome = await speaker.client.speak?.(deed);
-        expect(outcome).toEqual({ digest: 'hello', said: outcome?.said });
+        expect(outcome).toEqual({ digest: 'hello', output: outcome?.output });
         expect(site.visits(tag).at(-1)?.from).toBe(t.exits[0]);
       });
 

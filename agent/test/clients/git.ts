@@ -1,4 +1,4 @@
-// Git as a foreign client: a clone brings the bytes, a push takes them to the site.
+// Git as a foreign client: a clone downloads the bytes, and a push uploads them.
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Deed, Outcome } from './clients.ts';
@@ -18,13 +18,13 @@ export const cloneByGit = (deed: Deed) => clone(deed, 'main');
 async function clone(deed: Deed, branch: string): Promise<Outcome> {
   const from = `${deed.site}/repository.git`;
   const args = [...options(deed), 'clone', '--quiet', '--branch', branch, from, 'clone'];
-  const { code, said } = await run('git', args, deed.home);
+  const { code, output } = await run('git', args, deed.home);
   const file = join(deed.home, 'clone', 'blob');
-  return { digest: code === 0 ? digestOf(readFileSync(file)) : undefined, said };
+  return { digest: code === 0 ? digestOf(readFileSync(file)) : undefined, output };
 }
 
 /**
- * Pushes the bytes as a branch of its own, without a history that the site knows, and clones that.
+ * Pushes the bytes as a branch without common history, and clones it.
  */
 export async function pushByGit(deed: Deed): Promise<Outcome> {
   const { home, site, blob } = deed;
@@ -37,6 +37,6 @@ export async function pushByGit(deed: Deed): Promise<Outcome> {
   const author = ['-c', 'user.name=Bob', '-c', 'user.email=bob@example'];
   await git(...author, 'commit', '--quiet', `--message=${branch}`);
   const to = `${site}/repository.git`;
-  const { code, said } = await git(...options(deed), 'push', '--quiet', to, branch);
-  return code === 0 ? clone(deed, branch) : { digest: undefined, said };
+  const { code, output } = await git(...options(deed), 'push', '--quiet', to, branch);
+  return code === 0 ? clone(deed, branch) : { digest: undefined, output };
 }

@@ -1,4 +1,4 @@
-// Programs that a test runs as its user has them: without the settings of the machine it runs on.
+// Runs programs for a test as a user would, without the settings of this machine.
 import { spawn } from 'node:child_process';
 
 /** The environment of a program that has this folder for a home. */
@@ -15,10 +15,10 @@ const patienceMs = 90_000;
 export interface Ran {
   code: number | null;
   /** Both its outputs. */
-  said: string;
+  output: string;
 }
 
-/** Runs a program to its end, or ends it when it has stopped by then. */
+/** Runs a program to its end, or ends it if it has made no progress for this long. */
 export function run(
   program: string,
   args: string[],
@@ -35,10 +35,10 @@ export function run(
   const late = setTimeout(() => {
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
   }, patienceMs);
-  let said = '';
+  let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {
-      said += chunk;
+      output += chunk;
     });
   }
   return new Promise((resolve, reject) => {
@@ -48,7 +48,7 @@ export function run(
     });
     child.on('close', (code) => {
       clearTimeout(late);
-      resolve({ code, said });
+      resolve({ code, output });
     });
   });
 }

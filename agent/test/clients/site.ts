@@ -35,7 +35,7 @@ export interface Site {
 
 export const digestOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 
-/** Everything is there below any first part of the path, which distinguishes visits. */
+/** All paths exist below any first part, which distinguishes visits. */
 export async function startSite(dir: string): Promise<Site> {
   const bytes = randomBytes(2_000_000);
   const blob = join(dir, 'blob');
@@ -54,7 +54,7 @@ export async function startSite(dir: string): Promise<Site> {
     return path;
   };
   const answer = (request: IncomingMessage, response: ServerResponse) => {
-    // A client may go away before all of its request has come.
+    // A client may disconnect before its whole request has arrived.
     serve(request, response).catch(() => response.destroy());
   };
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
@@ -72,7 +72,7 @@ export async function startSite(dir: string): Promise<Site> {
     }
   };
   const tls = createSecureServer({ ...pair, allowHTTP1: true }, (request, response) =>
-    // Either kind of request comes here; this reads what both have.
+    // Requests of HTTP/1.1 and HTTP/2 arrive here; this uses their common properties.
     answer(request as unknown as IncomingMessage, response as unknown as ServerResponse),
   );
   const plain = createServer(answer);
@@ -140,15 +140,15 @@ async function runGit(
   backend.stdin.on('error', () => {}).end(body);
   const chunks: Buffer[] = [];
   for await (const chunk of backend.stdout) chunks.push(chunk);
-  const said = Buffer.concat(chunks);
-  const end = said.indexOf('\r\n\r\n');
-  const lines = said.toString('latin1', 0, end).split('\r\n');
+  const output = Buffer.concat(chunks);
+  const end = output.indexOf('\r\n\r\n');
+  const lines = output.toString('latin1', 0, end).split('\r\n');
   for (const line of lines) {
     const [name = '', value = ''] = line.split(': ');
     if (name === 'Status') response.statusCode = Number.parseInt(value, 10);
     else response.setHeader(name, value);
   }
-  response.end(said.subarray(end + 4));
+  response.end(output.subarray(end + 4));
 }
 
 // ---- A repository of Debian packages, of one package ------------------------------------------
@@ -176,7 +176,7 @@ function createPackage(dir: string): void {
 
 // ---- A WebSocket -------------------------------------------------------------------------------
 
-/** The least of a WebSocket: its handshake, each short text back, and its end. */
+/** A minimal WebSocket: its handshake, an echo of short texts, and its end. */
 function echo({ headers }: IncomingMessage, socket: Socket): void {
   socket.on('error', () => {}).on('end', () => socket.destroy());
   socket.write(acceptingHead(headers));
