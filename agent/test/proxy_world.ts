@@ -42,24 +42,24 @@ export {
 export const exits = ['127.78.1.1', '127.78.1.2'] as const;
 export const originIp = '127.78.2.1';
 export const otherOriginIp = '127.78.2.2';
-/** The origin is there, too; it must never be reached there. */
+/** The origin has this address, too, but must never be reached there. */
 export const privateIp = '127.78.3.1';
 export const nameServerIp = '127.78.2.53';
-/** Clients: accounts 1 and 2 have their addresses on authlists, the third is on none. */
+/** Clients: the addresses of accounts 1 and 2 are on authlists, the third is on none. */
 export const sources = ['127.78.4.1', '127.78.4.2', '127.78.4.3'] as const;
 
 const slot = await takeSlot();
 /** Ports: base + 1 or 2 for the exits, 500 more for custom DNS. */
 export const base = 11_000 + 1000 * Math.floor(slot / 12) + 40 * (slot % 12);
-/** Of another port scheme. */
+/** The base of another port scheme. */
 export const otherBase = base + 10;
 export const tlsBase = base + 20;
 export const normalPort = base + 1;
 export const overridePort = base + 501;
 
 /**
- * Tests that run at once listen on different ports: each thread holds a slot for as long as it
- * lives, by a listener of its own.
+ * Tests that run at once listen on different ports: each thread has a slot while it lives, which a
+ * listener reserves.
  */
 async function takeSlot(): Promise<number> {
   const held = globalThis as { exitwardSlot?: number };
@@ -80,7 +80,7 @@ async function takeSlot(): Promise<number> {
 
 const key = createSigningKey('k1');
 
-/** Where the origins are: private to all but these tests. */
+/** The networks of the origins, which these tests allow although they are private. */
 export const allowed = '127.78.2.0/24,fd78::2:0/112';
 
 /** The rules of the node's operator, in these tests. */
@@ -180,21 +180,21 @@ export interface Seen {
 
 export interface Origin {
   port: number;
-  /** Its place at `originIp`: `ADDRESS:PORT`, as CONNECT names it. */
+  /** Its address at `originIp`, for CONNECT: `ADDRESS:PORT`. */
   to: string;
-  /** Its page at `originIp`. */
+  /** Its URL at `originIp`. */
   url: string;
   tls_port: number;
   /** Of www.example, PEM. */
   certificate: string;
-  /** Every address at which a connection came. */
+  /** Every address that a connection was made to. */
   dialled: Set<string>;
   stop(): Promise<void>;
 }
 
 /**
- * Responds with the request as it saw it, to `/with/JSON` with these headers; to `/bytes/N` with as
- * many bytes. At every address of the host's family.
+ * An origin that responds with the request as it saw it; to `/with/JSON`, with these headers, too;
+ * to `/bytes/N`, with as many bytes. At every address of the host's family.
  */
 export async function startOrigin(host = '0.0.0.0'): Promise<Origin> {
   const pair = createCertificate('www.example');
@@ -253,7 +253,7 @@ export interface NameServer {
   stop(): void;
 }
 
-/** Knows these names (by default to be kept for no time) and no others. */
+/** A name server that knows only these names. By default their TTL is 0. */
 export async function startNameServer(
   names: Names,
   on: {
@@ -261,7 +261,7 @@ export async function startNameServer(
     port: number;
     ttl_seconds?: number;
     ignores_ipv6?: boolean;
-    /** Its response to every question, such as 2: it failed, or 5: it refuses. */
+    /** The code of all its responses, such as 2 (failure) or 5 (refused). */
     response_code?: number;
   },
 ) {
@@ -311,11 +311,11 @@ export interface Answer {
 
 export interface Through {
   port: number;
-  /** Address of the client; alice's of account 1, if not given. */
+  /** Address of the client; default: alice's of account 1. */
   from?: string;
-  /** Its port; any, if not given. */
+  /** Its port; default: any. */
   local_port?: number;
-  /** Address of the proxy; the loopback's, if not given. */
+  /** Address of the proxy; default: loopback. */
   at?: string;
   authorization?: string;
   /** Certificate of the proxy, to speak TLS with it. */
@@ -368,7 +368,7 @@ export class Client {
     this.socket.write(data);
   }
 
-  /** Takes what has come, when it is what is expected. Errors: the connection ended before. */
+  /** Takes the received text when it is as expected. Errors: the connection ended before. */
   async take<T>(read: (text: string) => { value: T; length: number } | undefined): Promise<T> {
     for (;;) {
       const value = read(this.#text);
@@ -413,7 +413,7 @@ export class Client {
     return this.answer();
   }
 
-  /** One plain exchange with the origin, of a length that no other has. */
+  /** One plain exchange with the origin, of a unique length. */
   static async exchange(url: string, through: Through = { port: normalPort }): Promise<Client> {
     const client = await Client.open(through);
     await client.ask(requestText('GET', `${url}?${'x'.repeat(5000 + Client.#exchanges++)}`));
@@ -421,13 +421,13 @@ export class Client {
     return client;
   }
 
-  /** Ends it, and waits for the proxy to do so, too. */
+  /** Ends the connection, and waits until the proxy does, too. */
   async close(): Promise<void> {
     this.socket.end();
     if (!this.isClosed) await once(this.socket, 'close');
   }
 
-  /** Resolves when the proxy has ended it. */
+  /** Resolves when the proxy has ended the connection. */
   async ended(): Promise<void> {
     await until(() => this.isEnded || this.isClosed);
     this.socket.destroy();
@@ -466,13 +466,13 @@ export async function see(through: Through, url: string): Promise<Seen> {
   return read(await ask(through, 'GET', url));
 }
 
-/** The request that the origin saw, by its response. Errors: the response is not the origin's. */
+/** The request that the origin saw, from its response. Errors: the response is not the origin's. */
 export function read({ status, body }: Answer): Seen {
   if (status !== 200) throw new Error(`${status}: ${body}`);
   return JSON.parse(body) as Seen;
 }
 
-/** A tunnel that was given. */
+/** Opens a tunnel. Errors: the proxy refuses it. */
 export async function openTunnel(through: Through, to: string): Promise<Client> {
   const client = await Client.open(through);
   const { status, body } = await client.ask(requestText('CONNECT', to, through));
@@ -495,10 +495,10 @@ export class Usage {
   }
 
   /**
-   * From now on: the requests that were under way before are over, and counted.
+   * Follows from now on: earlier requests are over, and counted.
    *
-   * `url`: where the origin is, for a request that is waited for. The counts come in order, and
-   * an engine may still have to tell of a connection that nobody lists any more.
+   * `url`: the origin, for a request that is waited for. Counts come in order, and an engine may
+   * still have to report a connection that is not listed any more.
    */
   static async from(engine: Engine, url?: string, through?: Through): Promise<Usage> {
     const usage = new Usage(engine);
@@ -526,7 +526,7 @@ export class Usage {
     return finished;
   }
 
-  /** All sums, when these are they; or what they are after five seconds. */
+  /** All sums, when they equal these, or after five seconds. */
   async settled(expected: Record<string, { up: number; down: number }>) {
     for (let attempts = 100; attempts > 0; attempts--) {
       await this.poll();
@@ -547,8 +547,8 @@ export const messagesOf = (holder: { faults(): Fault[] }): string[] =>
   holder.faults().map(({ message }) => message);
 
 /**
- * Halts a process, and resolves once each of its threads has stopped: on a busy machine they go on
- * for a while.
+ * Halts a process; resolves once each of its threads has stopped, which takes a while on a busy
+ * machine.
  */
 export async function halt(pid: number): Promise<void> {
   process.kill(pid, 'SIGSTOP');
@@ -560,7 +560,7 @@ export async function halt(pid: number): Promise<void> {
   );
 }
 
-/** Waits until something holds, with patience for a busy machine. */
+/** Waits until a condition is true, long enough for a busy machine. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   const check = async () => {
     if (!(await holds())) throw new Error('it did not come to hold');

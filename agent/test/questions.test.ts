@@ -1,4 +1,4 @@
-// Explanations for an operator: the decision, and the user and the record that it rests on.
+// Explanations for an operator: the decision, with its user and record.
 import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// RADIUS and EAP-MSCHAPv2 by the documents' own numbers, and with rubbish.
+// RADIUS and EAP-MSCHAPv2 with the examples of the RFCs, and with invalid packets.
 import { createSocket } from 'node:dgram';
 import fc from 'fast-check';
 import pino from 'pino';
@@ -70,7 +70,7 @@ describe('a server', () => {
       expect(readRequest(Buffer.from(packet), secret)).toBeUndefined();
       await send(packet);
     }
-    // Of one who has it, with any EAP inside.
+    // From a sender with the secret, with any EAP inside.
     for (const eap of fc.sample(fc.uint8Array({ minLength: 1, maxLength: 250 }), 10_000)) {
       readEap(Buffer.from(eap));
       if ((eap[0] ?? 0) < 8) await send(signed([[79, Buffer.from(eap)]]));
@@ -84,7 +84,7 @@ describe('a server', () => {
     const socket = createSocket('udp4');
     const answers: Buffer[] = [];
     socket.on('message', (bytes) => answers.push(bytes));
-    // Earlier packets fill its buffer for a moment.
+    // Earlier packets may fill its buffer for a moment.
     while (answers.length === 0) {
       socket.send(signed([[79, Buffer.from([2, 1, 0, 6, 1, 97])]]), port, radiusAddress);
       await systemClock.sleep(0.1);

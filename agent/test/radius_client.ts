@@ -1,4 +1,4 @@
-// A client of RADIUS as charon is one: requests, and whole logins by EAP-MSCHAPv2 or a password.
+// A client of RADIUS like charon: requests, and whole logins by EAP-MSCHAPv2 or a password.
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { md4 } from '../src/vpn/md4.ts';
@@ -93,7 +93,7 @@ function eapOf(identifier: number, ...parts: Buffer[]): Buffer {
   return Buffer.concat([head, data]);
 }
 
-/** The whole exchange; returns the code of its end, 2 for one that was accepted. */
+/** The whole exchange; returns the code of the last response; 2: accepted. */
 export async function loginByEap(
   client: RadiusClient,
   login: string,

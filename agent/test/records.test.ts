@@ -1,4 +1,5 @@
-// Records: what cannot be applied is known before it is stored, by the place and what was expected.
+// Records: one that cannot be applied is detected before it is stored, with the place and the
+// expectation.
 import { expect, test } from 'vitest';
 import { checkRecord } from '../src/policy/records.ts';
 import { usual } from './histories.ts';

@@ -1,5 +1,5 @@
-// Refused connections, as a node holds and reports them: by minute, with the user that credentials
-// name, without destinations, and never more than the bounds.
+// Refused connections, as a node holds and reports them: by minute, with the user that the
+// credentials name, without destinations, and within the limits.
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';

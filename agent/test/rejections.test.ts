@@ -1,5 +1,5 @@
-// Rejected connections, as the node reports them: totals of this run, when they have changed, again
-// when they were not accepted.
+// Rejected connections, as the node reports them: totals of this run when they have changed, and
+// again if the report was not accepted.
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';

@@ -1,5 +1,5 @@
-// The replica: it has what the store has, reports which accounts a change touched, and evaluates on
-// while it reads.
+// The replica: it has the content of the store, reports the accounts that a change affects, and can
+// be used while it reads.
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -231,7 +231,7 @@ test('calls at the same time are done one after the other', async () => {
   expectAll();
 });
 
-// ---- A disk that is not as it should be ----------------------------------------------------
+// ---- Damage on disk ------------------------------------------------------------------------
 
 const fileOf = (kind: 'snapshot' | 'changes') =>
   join(dir, fs.readdirSync(dir).find((name) => name.endsWith(kind)) as string);
@@ -258,7 +258,7 @@ test('a file of changes that is not there yet is waited for', async () => {
   append([entry(1, 7)]);
   const { policy } = replica;
   await store.close();
-  // A loss of power kept the line that leads on, and not the name of the file.
+  // After a power cut, the line that names the next file exists, but the file does not.
   fs.appendFileSync(fileOf('changes'), encodeNext(9));
   expect(await replica.catchUp()).toEqual(new Set([1]));
   expect(await replica.catchUp()).toEqual(new Set());
@@ -282,7 +282,7 @@ test('what a failed write left behind is written over', async () => {
 test('nothing behind a damaged line is trusted, until the store has put it away', async () => {
   await replace();
   for (const id of [7, 8, 9]) append([entry(1, id)]);
-  // This one had read everything before the damage.
+  // This replica had read everything before the damage.
   await replica.load();
   const path = fileOf('changes');
   const bytes = fs.readFileSync(path);
@@ -335,7 +335,7 @@ test('a damaged snapshot is no policy, is reported, and is replaced by the next'
   await store.close();
   const path = fileOf('snapshot');
   const bytes = fs.readFileSync(path);
-  // Each byte of the last line, some of the others.
+  // Every byte of the last line, and some bytes of the others.
   const places = [...bytes.keys()].filter((at) => at % 7 === 0 || at > bytes.length - 150);
   for (const at of places) {
     fs.writeFileSync(path, bytes.with(at, (bytes[at] as number) ^ 1));

@@ -1,4 +1,4 @@
-// Names to addresses: whom is asked, and for how long an answer is kept.
+// Names to addresses: which servers are asked, and how long a response is cached.
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../src/clock.ts';
 import { Resolver } from '../src/resolver.ts';
@@ -45,7 +45,7 @@ describe('a name', () => {
     const resolver = new Resolver([brief.address], clock);
     expect(await resolver.resolve('WWW.Example', 4)).toEqual(['192.0.2.1', '192.0.2.2']);
     expect(queries).toBe(1);
-    // Not the same as a name that is not there: this one has others.
+    // The name exists, but has only other records.
     expect(await resolver.resolve('www.example', 6)).toEqual([]);
   });
 

@@ -1,17 +1,17 @@
-// A control plane that says what a test scripts, over real HTTP, and remembers what it received.
+// A control plane that a test scripts, over real HTTP, and that remembers what it received.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { vi } from 'vitest';
 import type { Position } from '../../kit/src/node_interface.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
 
-/** A response in place of the usual one. */
+/** A response instead of the usual one. */
 export interface Rejection {
   status: number;
   /** JSON, unless it is a text. */
   body?: object | string;
   headers?: Record<string, string>;
-  /** So often; always when nothing is said. */
+  /** How often; default: always. */
   times?: number;
 }
 
@@ -31,18 +31,18 @@ export class ScriptedControl {
   readonly rejections = new Map<string, Rejection>();
   /** While set, acknowledgements are not answered. */
   ackGate: Promise<void> | undefined;
-  /** Its claim about where requests come from; undefined: the truth. */
+  /** The address that it claims to see; undefined: the true one. */
   seen_as: string | undefined;
-  /** By so many seconds its clock is ahead of this machine's. */
+  /** The seconds by which its clock is ahead of this machine's. */
   ahead_seconds = 0;
-  /** Everything that was asked: `GET /snapshot`. */
+  /** All requests: `GET /snapshot`. */
   readonly asked: string[] = [];
-  /** Where each stream was to begin. */
+  /** The requested start of each stream. */
   readonly resumed: string[] = [];
-  /** Of them those that did not acknowledge it. */
+  /** Those of them that did not acknowledge it. */
   readonly unacknowledging: string[] = [];
   readonly acknowledged: Position[] = [];
-  /** How many connections are open, as the last acknowledgement said. */
+  /** The number of open connections in the last acknowledgement. */
   connections: string | string[] | undefined;
   readonly usage: unknown[] = [];
   readonly lastUsed: unknown[] = [];
@@ -68,7 +68,7 @@ export class ScriptedControl {
     return this.#streams.size;
   }
 
-  /** The lines of a snapshot as of now. */
+  /** The lines of the current snapshot. */
   snapshot(): string {
     const { epoch, revision, records } = this;
     const lines = [{ kind: 'snapshot', epoch, revision }, ...records];
@@ -77,7 +77,7 @@ export class ScriptedControl {
       .join('');
   }
 
-  /** Sends a change; it is in the next snapshot only when the test puts it there. */
+  /** Sends a change. It is in the next snapshot only if the test adds it. */
   change(...records: NodeRecord[]): void {
     this.revision += 1;
     this.write(
@@ -93,12 +93,12 @@ export class ScriptedControl {
     for (const stream of this.#streams) stream.write(text);
   }
 
-  /** Ends the streams in the middle of things. */
+  /** Breaks off the streams. */
   cut(): void {
     for (const stream of this.#streams) stream.destroy();
   }
 
-  /** Resolves when this holds. Errors: after half a minute, with the last requests. */
+  /** Resolves when this is true. Errors: after half a minute, with the last requests. */
   async until(met: () => boolean): Promise<void> {
     const check = () => {
       if (met()) return;

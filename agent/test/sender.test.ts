@@ -35,7 +35,7 @@ const answerOf = (left_out: number[] = []) => ({
   limits: [],
 });
 
-/** Gives the scripted answers, in turn, then counts everything. */
+/** Gives the scripted responses in turn, then counts everything. */
 class ScriptedControl {
   readonly sent: UsageBatch[] = [];
   readonly script: Array<Error | UsageAnswer> = [];
@@ -51,7 +51,7 @@ let journal: Journal;
 let control: ScriptedControl;
 let stop: AbortController;
 let log: ReturnType<typeof keptLog>;
-/** How long it waited, each time. */
+/** The lengths of its waits. */
 let slept: number[];
 let clock: Clock;
 const newSender = () => new Sender({ journal, control, clock, log: log.log, report_seconds: 3 });
@@ -60,7 +60,7 @@ const add = (rows: UsageRow[]) =>
   journal.append({ rows, cursor: undefined, counted: [], settled: [], carry: [] });
 const untilSent = () =>
   vi.waitFor(() => expect(journal.pending()).toEqual([]), { timeout: 90_000, interval: 1 });
-/** Until everything is acknowledged. */
+/** Runs until everything is acknowledged. */
 async function runUntilSent(sender = newSender()): Promise<void> {
   const running = sender.run(stop.signal);
   await untilSent();
@@ -131,7 +131,7 @@ test('after an outage a batch is sent as soon as the control plane is heard agai
   const running = sender.run(stop.signal);
   for (const failures of [1, 2]) {
     await vi.waitFor(() => expect(slept).toHaveLength(failures), { timeout: 90_000, interval: 1 });
-    // A limit that is near does not shorten the delay.
+    // A near limit does not shorten the delay.
     sender.hurry();
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(control.sent).toHaveLength(failures);
@@ -174,7 +174,7 @@ test.each([
     await add([rowOf(1, 10)]);
     const sender = newSender();
     clock.sleep = async (seconds) => {
-      // Then it rests.
+      // After that there is a pause.
       if (control.sent.length > 9) return;
       slept.push(seconds);
       expect(sender.faults()).toEqual([`Usage cannot be reported: ${failure.message}`]);
@@ -323,7 +323,7 @@ test('the control plane itself: old rows are refused as the sender expects, the 
       if (response.status !== 200) {
         throw rejection(response.status, body.message, { ...body, answered_at: t.now() });
       }
-      // The first answer gets lost on the way.
+      // The first response is lost.
       if (lost-- > 0) throw new Error('socket hang up');
       return body as unknown as UsageAnswer;
     },

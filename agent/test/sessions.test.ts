@@ -1,4 +1,4 @@
-// Open connections: closed are exactly those whose proof would no longer let them in.
+// Open connections: exactly those are closed that would no longer be let in.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -23,7 +23,7 @@ import {
 test('an open connection holds while a new one with the same proof would be let in as the same user', () => {
   const seen = new Map<string, number>();
   const requests = fc.array(request, { minLength: 20, maxLength: 20 });
-  // Few changes of others end as many connections as those of a user.
+  // Changes of users end far more connections than others.
   const changes = fc.tuple(history, fc.array(user, { maxLength: 6 })).map((all) => all.flat());
   const property = fc.property(
     history,
@@ -85,7 +85,7 @@ describe('the open connections', () => {
   const ofAccount = (account: number, entry = 1): Authority => ({
     ...{ by: 'authlist', account, user: 1, entry, ip: '192.0.2.10' },
   });
-  /** A policy that knows nobody: everything is revoked. */
+  /** An empty policy, which revokes everything. */
   const { policy } = tell([]);
   const revoked = (sessions: Sessions, accounts?: number[]) =>
     [...sessions.revoked(policy, rules, noon, accounts)].map(({ connection }) => connection);

@@ -1,5 +1,5 @@
-// A shell script that stands for a program. It takes the place of an earlier one in one step: a
-// file that the kernel is executing can't be written to.
+// A shell script that stands for a program. It replaces an earlier one in one step, since a file
+// that the kernel executes cannot be written to.
 import { renameSync, writeFileSync } from 'node:fs';
 
 export function putScript(path: string, script: string): void {

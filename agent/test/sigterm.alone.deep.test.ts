@@ -1,5 +1,5 @@
-// SIGTERM to an agent with the embedded engine amid traffic, while the right of half of its clients
-// expires: its journal has each byte that the clients saw.
+// SIGTERM to an agent with the embedded engine during traffic, while half of its clients expire:
+// its journal has every byte that the clients saw.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ import { inPieces, snapshotText } from './stored.ts';
 const program = fileURLToPath(new URL('../bin/exitward-agent.js', import.meta.url));
 const clientsOfAccount = 6;
 
-/** A node that has joined, whose control plane is away; the second account's right ends soon. */
+/** A node that has joined, without its control plane. The second account expires soon. */
 async function prepare(dir: string, expiry: number): Promise<void> {
   const identity = { url: 'http://127.0.0.1:1', node: t.nodeId, server: 'fra1', token: 'ewn_none' };
   writeFileSync(join(dir, 'node.json'), JSON.stringify(identity), { mode: 0o600 });

@@ -2,8 +2,8 @@
 // numbers.
 
 /**
- * An address as a number of 128 bits; IPv4 as its IPv4-mapped form. Undefined: not the plain text
- * of one.
+ * An address as a number of 128 bits; IPv4 in its IPv4-mapped form. Undefined: not the usual
+ * spelling of an address.
  */
 export function numberOf(text: string): bigint | undefined {
   if (/^\d+\.\d+\.\d+\.\d+$/.test(text)) {
@@ -111,12 +111,11 @@ const ipv6 = [
 export const specialNetworks = [...ipv4, ...ipv6];
 
 /**
- * IPv6 that the registries say is on the Internet although its purpose is special; it may be
- * dialled.
+ * IPv6 with a special purpose that is on the Internet by the registries, and so may be dialled.
  */
 export const publicAllTheSame = ['2620:4f:8000::/48'];
 
-/** Whether an address is somebody's on the Internet. */
+/** Whether an address may be in use on the Internet. */
 export function isOnTheInternet(ip: string): boolean {
   const number = numberOf(ip);
   if (number === undefined) return false;

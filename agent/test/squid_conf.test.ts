@@ -1,5 +1,5 @@
-// The configuration of Squid, as text; its file of listeners; and the parts that a real Squid is
-// not needed for.
+// The configuration of Squid as text, its file of listeners, and other parts that need no real
+// Squid.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -43,7 +43,7 @@ test('a connection leaves from the exit of its port, and from nowhere in the oth
     'tcp_outgoing_address 198.51.100.1 exit_0',
     'acl exit_1 myportname p10002',
     'tcp_outgoing_address 2600::2 exit_1',
-    // No machine has these: to bind them fails.
+    // No machine has these addresses, so binding to them fails.
     'tcp_outgoing_address 100::1',
     'tcp_outgoing_address 240.0.0.1',
   ]);
@@ -65,7 +65,7 @@ test('listeners are parted so many to a Squid, and an exit\u2019s are never part
 });
 
 test('what must not be dialled is what mayDial refuses, less what is allowed', () => {
-  // The interfaces' and the exit's; of the private ones nothing is said again.
+  // Those of the interfaces and the exit. Private ones are already covered.
   const own = new Set(['9.9.9.10', '8.8.4.4', '2600::44']);
   const texts = ['', '10.1.0.0/16,fc00:1::/32', '127.0.0.1,10.0.0.0/8,::1', '9.9.9.0/24,8.8.4.4'];
   for (const text of texts) {
@@ -116,7 +116,7 @@ test('new name servers of the machine make a new configuration, unless the opera
 test('a cap is Squid’s as far as it knows of it, and an idle tunnel has its time', () => {
   const lines = confOf({ idle_seconds: 60, caps: { address: 100 } });
   expect(lineOf(lines, 'client_ip_max')).toBe('client_ip_max_connections 116');
-  // Without it the line above would count nothing.
+  // Without this line, the one above has no effect.
   expect(lines).toContain('client_db on');
   expect(lineOf(lines, 'read_timeout')).toBe('read_timeout 60 seconds');
 });
@@ -149,7 +149,7 @@ test('a word is what the client wrote, however Squid escapes it, and nothing tha
     { numRuns: tries(1000), seed },
   );
   const acl = confOf().find((line) => line.startsWith('external_acl_type')) ?? '';
-  // By this modifier the percent sign is escaped, too.
+  // This modifier escapes the percent sign, too.
   expect(acl).toContain(' %#DST %PORT %#>ha{Proxy-Authorization} ');
 });
 
@@ -181,7 +181,7 @@ test.each([
       encoding: 'utf8',
     });
     const written = expected.replace(/["\\]/g, '\\$&');
-    // Where no host can be determined, nothing is replaced.
+    // Nothing is replaced if the host cannot be determined.
     const isClear = url !== expected;
     expect(answer).toBe(isClear ? `7 OK rewrite-url="${written}" replaced_=1\n` : '7 BH\n');
   } finally {
@@ -199,14 +199,14 @@ test('the file of listeners names the ports of its squid.conf, at whatever step 
     expect(readListeners(paths)).toEqual([]);
     writeFileSync(paths.conf, 'first');
     expect(readListeners(paths)).toEqual(at(10_001));
-    // Twice in vain: the configuration that they were to go with never took its place.
+    // Two attempts whose configuration was never put in force.
     for (const proposed of ['second', 'third']) {
       writeFileSync(paths.listeners, listenersFile(paths, proposed, at(10_002)));
       expect(readListeners(paths)).toEqual(at(10_001));
     }
     writeFileSync(paths.conf, 'third');
     expect(readListeners(paths)).toEqual(at(10_002));
-    // A configuration that is not in force any more is forgotten.
+    // Listeners of a configuration that is not in force any more are dropped.
     const text = listenersFile(paths, 'fourth', at(10_003));
     expect(Object.keys(JSON.parse(text))).toHaveLength(2);
   } finally {

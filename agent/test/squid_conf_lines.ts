@@ -1,5 +1,4 @@
-// The configuration of a Squid as the agent writes it, of a node with two listeners unless others
-// are given.
+// The configuration of a Squid as the agent writes it; by default for a node with two listeners.
 import type { Listener } from '../src/policy/policy.ts';
 import { type ConfOptions, squidConf, squidPaths } from '../src/squid/conf/squid_conf.ts';
 

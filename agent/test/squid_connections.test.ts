@@ -1,5 +1,5 @@
-// The life of a client connection of Squid, without a Squid: its states, and its usage against a
-// model that opens, reuses and ends connections at random.
+// The life of a client connection of Squid, without a Squid: its states, and its usage, compared
+// with a model that opens, reuses and ends connections at random.
 
 import {
   appendFileSync,
@@ -42,7 +42,7 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 const line = (source_port: number, owner: Owner | undefined, up: number, down: number) =>
   `1795253061.350 192.0.2.1 ${source_port} 11001 ${owner?.account ?? '-'} ${owner?.user ?? '-'} ${up} ${down} origin:40001 200 TCP_TUNNEL CONNECT\n`;
 const nameOf = (source_port: number) => `192.0.2.1:${source_port}>11001`;
-/** Of the connection 1, while bytes of it are counted ahead. */
+/** The line of connection 1, while bytes of it are counted ahead. */
 const idOf = (cookie: string) => `${nameOf(1)} ${cookie} 0`;
 
 interface Owner {
@@ -296,7 +296,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
     do: fc.constant('begin' as const),
     key,
-    // 0: a request that is refused, and not billed.
+    // 0: the request is refused, and not billed.
     user: fc.integer({ min: 0, max: 2 }),
   }),
   fc.record({ do: fc.constant('transfer' as const), key, up: bytes, down: bytes }),
@@ -311,7 +311,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** Bytes by user. */
 type Bytes = [refused: number, first: number, second: number];
 
-/** Connections, Squid's log of them, and a meter as simple as the engine's contract lets it be. */
+/** Connections, Squid's log of them, and the simplest meter that the engine's contract allows. */
 class Model {
   readonly log = new MeterLog(path);
   readonly open = new Map<number, Open>();
@@ -347,8 +347,8 @@ class Model {
   async take(step: Step): Promise<void> {
     if (step.do === 'poll') return this.poll();
     if (step.do === 'restart') {
-      // An agent that takes a refused request's bytes for billable, and ends before it is over,
-      // bills them.
+      // If an agent counts bytes of a refused request as billable, and ends before the request
+      // does, they are billed.
       if (!this.#isMistaken) this.#connections = this.#start();
       return;
     }
@@ -428,7 +428,7 @@ class Model {
   #bill(user: number, more: number): void {
     this.billed[user] = (this.billed[user] ?? 0) + more;
   }
-  /** Bytes of refused requests that are under way: the agent does not know yet that they are. */
+  /** Bytes of refused requests under way: the agent does not know yet that they are refused. */
   refused(): number {
     const requests = Array.from(this.open.values(), ({ request }) => request);
     return requests.reduce(
@@ -473,8 +473,7 @@ describe('usage', () => {
       fc.asyncProperty(steps, async (all) => {
         const model = new Model();
         for (const life of all) {
-          // A name that is used again between two polls is counted a little late, and then lost
-          // here.
+          // If a name is used again between two polls, it is counted late, and then lost here.
           if (life.do === 'begin' && !model.open.has(life.key)) await model.poll();
           await model.take(life);
         }
@@ -508,7 +507,7 @@ describe('usage', () => {
       leave(connections);
       const destroyed = new Map([last(1, 101, 2000), last(2, 5, 5)]);
       const finished = connections.died(squid(), destroyed, 9);
-      // The client's end counts as a byte; the second one had no owner.
+      // The kernel counts the client's FIN as a byte. The second connection had no owner.
       expect(finished).toEqual([{ connection: idOf('c1'), ...owner, up: 100, down: 2000, at: 9 }]);
     });
 
@@ -621,7 +620,7 @@ describe('the states of a connection in the agent', () => {
     appendFileSync(path, line(1, owner, 12, 13).replace('origin:40001', 'origin:0'));
     const { finished, open } = await poll(socket('c1', 13));
     expect(finished).toMatchObject([{ connection: idOf('c1'), ...owner, up: 0, down: 0 }]);
-    // Its line reports one byte less than came: that is of the next request.
+    // Its line reports one byte less than was received, which belongs to the next request.
     expect(open).toMatchObject([{ up: 1, down: 0 }]);
   });
 
@@ -732,7 +731,7 @@ describe('the connections that a decider let in', () => {
     const none = { added: [], removed: [] };
     letIn.admit('short', authority);
     letIn.admit('long', authority);
-    // The list may have been made before they were let in.
+    // The list may be older than their admission.
     expect(letIn.take(none)).toEqual([]);
     expect(sessions.size).toBe(2);
     expect(letIn.take({ added: ['long'], removed: [] })).toEqual([['long', authority]]);
@@ -756,7 +755,7 @@ describe('the connections that a decider let in', () => {
     expect(letIn.unreported()).toEqual([['idle', authority]]);
     expect(letIn.take({ added: [], removed: [] })).toEqual([['idle', authority]]);
     expect(letIn.unreported()).toEqual([]);
-    // Gone, and let in since: another connection may have the name.
+    // It is gone, and a request was let in since: another connection may have the name.
     letIn.admit('idle', authority);
     expect(letIn.take({ added: [], removed: ['idle'] })).toEqual([]);
     expect(letIn.unreported()).toEqual([['idle', authority]]);

@@ -1,5 +1,5 @@
-// Bytes through a real Squid, billed exactly whatever dies: agent and Squid together, the machine,
-// the journal.
+// Bytes through a real Squid are billed exactly, whatever dies: agent and Squid together, the
+// machine, or the journal.
 import { renameSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -21,7 +21,7 @@ const { start } = nodesOfFile();
 const log = pino({ level: 'silent' });
 const normal = { port: t.normalPort };
 
-/** The part of an agent that counts, on the node's engine. */
+/** The counting part of an agent, on the node's engine. */
 class Counter {
   readonly node: SquidNode;
   #journal: Journal | undefined;
@@ -46,7 +46,7 @@ class Counter {
   async tick(): Promise<void> {
     await this.#meter?.tick();
   }
-  /** The bytes in the journal that are to be billed. */
+  /** The bytes in the journal that will be billed. */
   get billed() {
     const rows = this.#journal?.pending() ?? [];
     return rows.reduce((all, { up, down }) => ({ up: all.up + up, down: all.down + down }), {
@@ -54,7 +54,7 @@ class Counter {
       down: 0,
     });
   }
-  /** Ticks until so much is billed; or returns what is. */
+  /** Ticks until this is billed; returns the billed bytes. */
   async until({ up, down }: { up: number; down: number }): Promise<void> {
     for (let remaining = 200; remaining > 0; remaining -= 1) {
       await this.tick();

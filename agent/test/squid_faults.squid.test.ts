@@ -1,5 +1,5 @@
-// The Squid engine when something in or around it fails: no client gets further than it may, and
-// Squid lives on.
+// The Squid engine when something in or around it fails: no client gets more than it may, and Squid
+// keeps running.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -40,7 +40,7 @@ const childOf = (squid: number | undefined, program: string) =>
 
 const serves = async () =>
   (await t.ask(normal, 'GET', origin.url).catch(() => undefined))?.status === 200;
-/** Resolves when Squid has read its configuration again because of a change, and serves. */
+/** Resolves when Squid has read its configuration again after a change, and serves. */
 async function untilRead(change: () => void, then = () => {}): Promise<void> {
   const [squid] = node.squids();
   const before = childrenOf(squid);
@@ -107,7 +107,7 @@ deepTest.each(['GET', 'CONNECT'])(
       const { status, body } = await answering;
       return [status, body];
     };
-    // Squid's own denial is 403; 503 where its last check of any request ended without an answer.
+    // Squid's own denial is 403; it is 503 if its last check of a request ended without a response.
     const unready = [expect.toBeOneOf([403, 503]), bodyOf('not_ready')];
     expect(await serves()).toBe(true);
     const decider = deciderOf(squid) as number;
@@ -177,7 +177,7 @@ deepTest('failures are explained in words, as far as Squid knows', async () => {
     expect(answer.body).toContain(`(${word}).\n`);
   }
   cutting.close();
-  // Headers of answers to CONNECT cannot be added to; their text can be read.
+  // No header can be added to responses to CONNECT, so the text is read.
   const connected = await t.ask(normal, 'CONNECT', `${t.originIp}:81`);
   expect(connected.body).toContain('(unreachable).\n');
 });
@@ -222,7 +222,7 @@ deepTest('with the disk full the log loses lines, and no connection ends', async
   expect(node.squids()).toEqual([squid]);
 });
 
-// The last: it takes the deciders from Squid.
+// This comes last, since it takes the deciders from Squid.
 deepTest('the last words of a Squid that dies are in the fault, and no older ones', async () => {
   const [squid] = node.squids();
   const log = join(node.dir, 'squid/0/logs/cache.log');

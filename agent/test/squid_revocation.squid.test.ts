@@ -1,5 +1,5 @@
-// Connections that the Squid engine let in can be ended, whatever became of Squid, its decider or
-// the agent meanwhile.
+// Connections that the Squid engine let in can be ended, whatever has happened to Squid, its
+// decider or the agent.
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -26,7 +26,7 @@ const oneExit = (index: 0 | 1 = 0) =>
   t.serverRecord({ exit_ips: [{ ip: t.exits[index], port_base: index + 1 }] });
 const inactive = t.userRecord(2, { active: false });
 
-/** Polls as the agent does, so many times. */
+/** Polls like the agent, this many times. */
 async function poll({ engine }: SquidNode, times: number): Promise<void> {
   for (let cursor: unknown, remaining = times; remaining > 0; remaining--) {
     ({ cursor } = await engine.poll(cursor));
@@ -116,7 +116,7 @@ test('an order ends what is open after its decider was killed, and after the age
   await poll(node, 1);
   const old = deciderOf(node.squids()[0]);
   process.kill(old as number, 'SIGKILL');
-  // The next one is waited for; it has the owners from the agent.
+  // Waits for the next decider, which gets the owners from the agent.
   expect(await node.engine.end({ account: 2 })).toBe(1);
   await tunnel.ended();
   const again = await t.openTunnel(byToken, origin.to);

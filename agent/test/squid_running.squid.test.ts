@@ -1,5 +1,4 @@
-// The Squid engine as its operator meets it: started, changed, killed, hung, left running and taken
-// over.
+// The Squid engine in operation: started, changed, killed, hung, left running and taken over.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -150,7 +149,7 @@ deepTest(
 test('a decider that dies is replaced, and knows what the dead one had let in', async () => {
   const { apply, squids, engine } = await share();
   const tunnel = await t.openTunnel(byToken, origin.to);
-  // The agent has it in its list.
+  // The agent's list has the connection.
   const { open } = await engine.poll(undefined);
   expect(open).toMatchObject([{ account: 2, user: 1 }]);
   const dead = deciderOf(squids()[0]) ?? 0;
@@ -329,7 +328,7 @@ deepTest(
     const good = readFileSync(crt, 'utf8');
     const tls = { port: t.tlsBase + 1, proxy_certificate: node.certificate };
     await node.engine.stop({ leave_running: false });
-    // Whole by itself, and of another key.
+    // A valid certificate of another key.
     writeFileSync(crt, t.createCertificate('proxy.test').cert);
     await restart();
     await node.engine.catchUp();

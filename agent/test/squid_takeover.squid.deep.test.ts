@@ -1,5 +1,4 @@
-// A Squid that is taken over by the next agent while the caps on connections are others than it was
-// started with.
+// The next agent takes over a Squid that was started with other caps on connections.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +27,7 @@ test('connections that were let in are not taken for waiting ones until a decide
   const poll = async () => {
     for (let n = 0; n < 3; n++) await node.engine.poll(undefined);
   };
-  // The usage of connections is counted from the start on, whether the decider is there or not.
+  // Connections are counted from the start on, even before the decider is connected.
   await poll();
   process.kill(decider, 'SIGCONT');
   await node.engine.catchUp();

@@ -1,4 +1,4 @@
-// Squid's own time limits: each that would have an effect is set in the configuration.
+// Squid's own time limits: the configuration sets each one that has an effect.
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { confOf } from './squid_conf_lines.ts';
@@ -6,7 +6,7 @@ import { confOf } from './squid_conf_lines.ts';
 /** Squid's own text about its directives: the file that its package brings. */
 const documented = '/etc/squid/squid.conf';
 
-/** Left at Squid's default, and why. */
+/** Those left at Squid's default, with the reason. */
 const suitable: Record<string, string> = {
   authenticate_cache_garbage_interval: 'no authentication helper',
   authenticate_ip_ttl: 'no authentication helper',

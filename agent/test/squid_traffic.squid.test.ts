@@ -1,5 +1,4 @@
-// Usage from a real Squid and a real kernel, to the byte, against the counts of a raw client on its
-// own socket.
+// Usage from a real Squid and a real kernel, to the byte, compared with the counts of a raw client.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,7 +24,7 @@ let originPort: number;
 let connections: Connections;
 let destroyed: DestroyedSockets;
 let cursor: unknown;
-/** Deciders know of connections that are open, or were a moment ago. */
+/** Deciders know connections that are open, or were a moment ago. */
 let isOurs: (connection: string) => boolean;
 
 const authority: Authority = { by: 'authlist', account: 1, user: 2, entry: 1, ip: '127.0.0.1' };
@@ -45,7 +44,7 @@ const tracked = (): TrackedSquid => ({
   },
 });
 
-/** Starts Squid with one port, where everybody is user 2 of account 1. */
+/** Starts Squid with one port, where every client is user 2 of account 1. */
 async function startSquid(): Promise<void> {
   const conf = join(dir, 'squid.conf');
   writeFileSync(
@@ -79,7 +78,7 @@ async function startSquid(): Promise<void> {
   }
 }
 
-/** Answers each request `GET /N` with N bytes, and a tunnel's first line `N` likewise. */
+/** Responds with N bytes to each request `GET /N`, and to the first line `N` of a tunnel. */
 function answer(socket: Connection): void {
   socket.on('error', () => {});
   let text = '';

@@ -1,5 +1,5 @@
-// The store: every change that it got is on disk, an incomplete one changes nothing, and nothing
-// else is stored.
+// The store: every change is on disk, an incomplete one changes nothing, and nothing else is
+// stored.
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -37,7 +37,7 @@ async function openStore(dir: string, options: StoreOptions = {}): Promise<Store
   return store;
 }
 
-/** A store that holds the usual. */
+/** A store with the usual records. */
 async function filled(options: StoreOptions = {}): Promise<{ dir: string; store: Store }> {
   const dir = folder();
   const store = await openStore(dir, options);
@@ -259,7 +259,7 @@ test('many changes become a new snapshot by themselves, and the old files go', a
     () => expect([readdirSync(dir).length, snapshots()[0] !== before[0]]).toEqual([2, true]),
     { timeout: 90_000, interval: 5 },
   );
-  // Changes that were appended while the snapshot was made are in the file after it.
+  // Changes that were appended during the compaction are in the next file.
   expect(await readStored(dir)).toEqual({ position: store.position, state: stateAfter(changes) });
 });
 
@@ -271,7 +271,7 @@ test('a compaction that fails is reported, leaves everything, and is tried again
   });
   const changes = join(dir, readdirSync(dir).find((name) => name.endsWith('.changes')) as string);
   store.append(11, noon, [entry(1)]);
-  // The disk has damaged what is in the midst: this must not be folded into a snapshot.
+  // The disk has damaged the middle of the changes, which must not be folded into a snapshot.
   const bytes = readFileSync(changes);
   writeFileSync(changes, bytes.with(20, 0));
   for (let revision = 12; faults.length < 2; revision++) {
@@ -314,10 +314,10 @@ test('a compaction that is given up while it writes leaves nothing behind', asyn
   expect((await readStored(dir)).state).toEqual(stateAfter(changes));
 });
 
-// ---- Who may read it ----------------------------------------------------------------------
+// ---- Access rights ------------------------------------------------------------------------
 
 test('the owner writes, one group reads, nobody else sees anything', async () => {
-  // Only root may give files to a group that it is not in.
+  // Only root may give files to any group.
   const group = process.getuid?.() === 0 ? 54_321 : (process.getgid?.() as number);
   const dir = folder();
   mkdirSync(dir, { mode: 0o700 });

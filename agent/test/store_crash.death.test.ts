@@ -1,5 +1,5 @@
-// Crashes: wherever the agent is killed and whatever the disk then holds, all that was acknowledged
-// is there, and nothing that was never received.
+// Crashes: wherever the agent is killed and whatever the disk has then, everything acknowledged is
+// there, and nothing that was never received.
 
 import { execFile } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
@@ -38,7 +38,7 @@ function folder(): string {
   return dir;
 }
 
-/** How many of the calls were acknowledged, and, when it was not killed, what changed the disk. */
+/** The number of acknowledged calls; and, if it was not killed, the calls that changed the disk. */
 function liveAndDie(dir: string, at: string): Promise<{ acknowledged: number; calls: string }> {
   const [preload, program] = [
     new URL('./crash_preload.ts', import.meta.url),
@@ -55,7 +55,7 @@ function liveAndDie(dir: string, at: string): Promise<{ acknowledged: number; ca
   });
 }
 
-/** Expects on disk all changes up to some call, not before the last one acknowledged. */
+/** Expects on disk all changes up to a call that is not before the last acknowledged one. */
 async function expectPrefix(dir: string, acknowledged: number, death: string): Promise<number> {
   const stored = await readStored(dir);
   const length = [...written.keys(), written.length].findLast(
@@ -75,7 +75,7 @@ test('wherever it is killed, what was acknowledged is there, and it goes on from
     expect(acknowledged).toBe(written.length);
     expect(calls.length).toBeGreaterThan(3);
     for (const [at, call] of [...calls].entries()) {
-      // A sync matters to a loss of power; after a kill the system's memory still holds the bytes.
+      // A sync matters in a power cut. After a kill, the bytes are still in the system's memory.
       if (call !== 's') deaths.push(`${thread}:${at + 1}:before`);
       if (call === 'w' || call === 'a') deaths.push(`${thread}:${at + 1}:half`);
     }
@@ -99,7 +99,7 @@ test('wherever it is killed, what was acknowledged is there, and it goes on from
       expect(state, death).toEqual(
         stateAfter([...written.slice(0, length), ...(length > 0 ? [next] : [])]),
       );
-      // Nothing is left that nobody needs.
+      // No file is left that is not needed.
       const names = readdirSync(dir);
       expect(
         names.filter((name) => !/^\d+\.(changes|snapshot)$/.test(name)),
@@ -112,8 +112,7 @@ test('wherever it is killed, what was acknowledged is there, and it goes on from
     }
   };
   await Promise.all([dieAll(), dieAll()]);
-  // Each of them was the last one received at some death; after the whole story there is none to
-  // die of.
+  // Each of them was the last received one at some death, except the last of the story.
   if (every === 1) expect(reached.size).toBe(written.length);
   expect(reached.size).toBeGreaterThan(written.length / 2);
 }, 1_800_000);
@@ -204,7 +203,7 @@ class Subject {
   static async create(dir: string): Promise<Subject> {
     return new Subject(dir, await Store.open(dir));
   }
-  /** Does it, and forgets what the disk has lost. */
+  /** Runs the step, and removes from the model what the disk has lost. */
   async take(step: Step): Promise<void> {
     this.revision += 1;
     const [heard_at, replaced] = [noon + this.revision, { epoch, revision: this.revision }];
@@ -247,13 +246,13 @@ class Subject {
     const path = join(this.dir, changes[0] as string);
     const bytes = readFileSync(path);
     if (how === 'tear') {
-      // Of a line less than all of it: a whole one would be a change that was sent.
+      // Only a part of a line: a whole one would be a change that was received.
       const line = bytes.subarray(0, Math.max(0, bytes.indexOf('\n')));
       writeFileSync(path, Buffer.concat([bytes, line.subarray(0, at % 100)]));
     } else if (how === 'damage' && bytes.length > 0) {
       writeFileSync(path, bytes.with(at % bytes.length, 0));
     } else {
-      // A loss of power, which no replica outlives.
+      // A power cut, which no replica survives.
       truncateSync(path, at % (bytes.length + 1));
       this.startReplica();
     }

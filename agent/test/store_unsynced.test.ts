@@ -1,4 +1,4 @@
-// A disk that takes changes and may forget them: fsync fails, as it does on a disk that is dying.
+// A disk that accepts changes and may lose them: fsync fails, as on a disk that is dying.
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Store } from '../src/store/store.ts';
 import { failToSync } from './failing_sync.ts';
@@ -23,7 +23,7 @@ test('changes that a power cut may take are not sound until they are written aga
   expect(store.faults()).toEqual([
     expect.stringMatching(/^The disk may lose changes of the policy when the power fails: EIO/),
   ]);
-  // They are there for all that read them meanwhile.
+  // Readers see the changes all the same.
   expect((await readStored(dir)).position).toEqual({ epoch, revision: 11 });
 
   heal();

@@ -1,5 +1,5 @@
-// Shared by the tests of the policy on disk: snapshots as the control plane sends them, and the
-// policy that must come of them.
+// For tests of the policy on disk: snapshots as the control plane sends them, and the policy that
+// must result.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ export async function* inPieces(text: string, length = 1000): AsyncGenerator<Uin
 }
 
 /**
- * The policy as it must be, by the simplest means: everything since the last snapshot, in memory.
+ * The expected policy, in the simplest way: everything since the last snapshot, applied in memory.
  */
 export function stateAfter(changes: readonly StoreCall[]): unknown {
   const policy = new Policy();
@@ -43,7 +43,7 @@ export function stateAfter(changes: readonly StoreCall[]): unknown {
   return stateOf(policy);
 }
 
-/** All that can be asked of a policy, to compare. */
+/** Everything that a policy can show, for comparisons. */
 export function stateOf(policy: Policy): unknown {
   const entries = [...policy.accounts.values()].flatMap(({ authlist }) => [...authlist.values()]);
   const claims = entries.flatMap(({ ip }) =>
@@ -64,7 +64,7 @@ export function stateOf(policy: Policy): unknown {
   };
 }
 
-/** The policy that a process finds on disk when it starts now. */
+/** The policy that a process reads from disk when it starts. */
 export async function readStored(
   dir: string,
 ): Promise<{ position: Position | undefined; state: unknown }> {
@@ -75,7 +75,7 @@ export async function readStored(
   return stored;
 }
 
-/** A folder to keep a policy in, and how to be rid of it. */
+/** A folder for a policy, and a function that removes it. */
 export function createFolder(): { dir: string; remove: () => void } {
   const parent = mkdtempSync(join(tmpdir(), 'exitward-policy-'));
   return {

@@ -1,4 +1,4 @@
-// Proxy access tokens: only what the control plane's keys signed is read, and it has one spelling.
+// Proxy access tokens: only those signed with the control plane's keys are read, in one spelling.
 
 import { createPublicKey, sign, verify } from 'node:crypto';
 import fc from 'fast-check';
@@ -29,8 +29,7 @@ function signedText(text: string): string {
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 /**
- * A spelling that decodes to the same bytes: the last character of 64 bytes has four bits that
- * carry nothing.
+ * Another spelling of the same bytes: the last character of 64 bytes has four unused bits.
  */
 const otherSpellings = [...alphabet]
   .map((last) => signature.slice(0, -1) + last)
@@ -38,7 +37,8 @@ const otherSpellings = [...alphabet]
   .filter((text) => Buffer.from(text, 'base64url').equals(Buffer.from(signature, 'base64url')));
 
 /**
- * The same point with the order of the group added to the scalar: verified by careless libraries.
+ * The same signature with the order of the group added to the scalar, which careless libraries
+ * accept.
  */
 function withLargerScalar(): string {
   const order = 2n ** 252n + 27_742_317_777_372_353_535_851_937_790_883_648_493n;

@@ -1,4 +1,5 @@
-// The limit on the source addresses of a user: which of them are one depends on their family.
+// The limit on the source addresses of a user. Which addresses count as one depends on their
+// family.
 import { expect, test } from 'vitest';
 import * as t from '../proxy_world.ts';
 import { serverOf } from './family.ts';
@@ -20,7 +21,7 @@ export function addressesAtOnce(s: Scene): void {
       const remote = { ...s.tokened(2), from: f.remoteSource };
       await s.expectRefusal(remote, 'too_many_addresses');
       const held = async () => {
-        // On Squid, the end of a connection shows when its bytes are counted.
+        // With Squid, the end of a connection shows when its bytes are counted.
         await usage.poll();
         return engine.held().find(({ account }) => account === 2);
       };

@@ -1,4 +1,5 @@
-// Custom DNS entries: whose they are, where they hold, and what they leave alone.
+// Custom DNS entries: their account, the ports where they apply, and the requests that they do not
+// affect.
 import { once } from 'node:events';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// The destinations that may be reached, and all the others.
+// The destinations that clients may reach, and all others.
 import { describe, expect, test } from 'vitest';
 import { bodyOf } from '../../src/policy/denials.ts';
 import * as t from '../proxy_world.ts';
@@ -6,8 +6,7 @@ import { at } from './family.ts';
 import type { Scene } from './scene.ts';
 
 /**
- * Addresses in spellings that only an attacker uses; each leads to a private one, if it leads
- * anywhere.
+ * Addresses in spellings that only an attacker uses. Each means a private address, or nothing.
  */
 const oddHosts = [
   ...['127.1', '127.78.769', '2135818497', '0x7f4e0301', '0x7f.0x4e.3.1', '0177.0116.3.1'],
@@ -26,7 +25,7 @@ export function destinations(s: Scene): void {
       for (const host of ['www.example', 'WWW.Example.']) {
         expect((await t.see(s.normal, `http://${host}:${s.origin.port}/`)).at).toBe(f.originIp);
       }
-      // An engine that evaluates names as a whole refuses this one.
+      // An engine that judges all addresses of a name refuses this one.
       const mixed = await t.ask(s.normal, 'GET', `http://mixed.example:${s.origin.port}/`);
       expect([200, 403]).toContain(mixed.status);
       expect([...s.origin.dialled]).toEqual([f.originIp]);

@@ -1,4 +1,4 @@
-// Connections that end because they were ordered to, though their right stands.
+// Connections that end by an order, although their users may connect.
 import { describe, expect, test } from 'vitest';
 import type { EndOrder } from '../../../kit/src/node_interface.ts';
 import * as t from '../proxy_world.ts';
@@ -27,7 +27,7 @@ export function ending(s: Scene): void {
         await t.openTunnel({ ...s.normal, from: f.sources[1] }, s.to),
         await t.openTunnel(s.tokened(1, { user: 2 }), s.to),
       ];
-      // Right after it began: nothing had to be counted or listed before.
+      // Right after it began, before it was counted or listed.
       expect(await s.node.engine.end(order)).toBe(1);
       await ended.ended();
       for (const client of others) expect(await isOpen(client)).toBe(true);
@@ -59,7 +59,7 @@ export function ending(s: Scene): void {
       for (const [at, client] of clients.entries()) {
         const target = `${at === 2 ? s.url : '/'}bytes/${100_000 + at}`;
         await client.ask(t.requestText('GET', target));
-        // Some of them are counted ahead.
+        // Some of the bytes are counted ahead.
         if (at === 0) await usage.poll();
         sum.up += client.sent;
         sum.down += client.received;

@@ -1,5 +1,5 @@
-// The scenarios that every engine must pass: the same for each and for each family of addresses,
-// with real sockets.
+// The scenarios that every engine must pass, with real sockets: the same for every engine and
+// address family.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { effort } from '../../../test/effort.ts';
 import * as t from '../proxy_world.ts';
@@ -19,7 +19,7 @@ import { usage } from './usage.ts';
 import { usesOfExits } from './uses_of_exits.ts';
 import { whoMay } from './who_may.ts';
 
-/** One node serves all of them: a name has the addresses of all families. */
+/** One node serves all scenarios, so a name has the addresses of all families. */
 export function engineScenarios(
   name: string,
   start: StartNode,
@@ -75,7 +75,7 @@ export function engineScenarios(
       usage(scene);
     });
 
-    // The last tests: each ends the node that there is, and leaves another.
+    // These come last, since each ends the node and leaves another one.
     describe('with other settings', () => {
       const scene = new Scene(stage, families[0]);
       const { privateIp, exits } = families[0];

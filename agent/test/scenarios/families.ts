@@ -1,5 +1,5 @@
-// Clients, exits and destinations of different families: what can be reached, and what the others
-// are answered.
+// Clients, exits and destinations of different families: the destinations that can be reached, and
+// the responses for others.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ export function families(s: Scene): void {
       await s.having([t.overrideRecord(1, 'www.example', f.foreignIp)], () =>
         s.expectRefusal(s.override, 'other_family', `www.example:${port}`),
       );
-      // A forbidden destination is not made better by another exit.
+      // Another exit would not help for a forbidden destination.
       if (f.name === 'IPv4') {
         await s.expectRefusal(s.normal, 'destination_refused', `private6.example:${port}`);
       }
@@ -79,15 +79,15 @@ export function families(s: Scene): void {
         const { status, headers } = await t.ask({ ...s.normal, port }, method, target);
         if (decision.verdict !== 'allow') {
           expect([...s.origin.dialled]).toEqual([]);
-          // A request that an engine cannot read does not come before the policy.
+          // The policy does not see a request that an engine cannot read.
           if (status !== 400) expect(headers['x-exitward-reason']).toBe(decision.reason);
           return;
         }
-        // An engine reads an escaped hostname; the policy takes it as it was written.
+        // An engine unescapes a hostname, but the policy gets it as written.
         if (failure === undefined) expect(status).toBe(200);
         else expect([400, 502]).toContain(status);
         if (status !== 200) return;
-        // The answer may be faster than the news of the connection.
+        // The response may arrive before the origin notes the connection.
         await t.until(() => s.origin.dialled.size > 0);
         expect([...s.origin.dialled]).toEqual([decision.dial ?? f.originIp]);
       });

@@ -1,5 +1,5 @@
-// The addresses of a made-up world in one family, IPv4 or IPv6, and the records of a node that
-// serves it.
+// The addresses of a test world in one family, IPv4 or IPv6, and the records of a node that serves
+// it.
 import { execFileSync } from 'node:child_process';
 import type { NodeRecord } from '../../src/policy/records.ts';
 import * as t from '../proxy_world.ts';
@@ -8,7 +8,7 @@ import * as t from '../proxy_world.ts';
 export interface Family {
   name: 'IPv4' | 'IPv6';
   exits: readonly [string, string];
-  /** Of the first exit. */
+  /** The address of the first exit. */
   port_base: number;
   normalPort: number;
   overridePort: number;
@@ -18,7 +18,7 @@ export interface Family {
   sources: readonly [string, string, string];
   /** A client that is on no authlist, and in IPv6 not in the /64 of the others. */
   remoteSource: string;
-  /** Where the origin may be reached in the other family, if the machine has that. */
+  /** The origin's address in the other family, if the machine has that family. */
   foreignIp: string;
   /** An exit that the machine does not have, and one that would be on the Internet. */
   missingIp: string;

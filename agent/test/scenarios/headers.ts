@@ -34,7 +34,7 @@ export function headers(s: Scene): void {
     client.socket.destroy();
   });
 
-  // Each in both directions: neither engine adds one, removes one or rewrites one.
+  // In both directions: no engine adds, removes or rewrites one of them.
   const asTheyCame: Array<Record<string, string>> = [
     {},
     { 'cache-control': 'no-cache' },
@@ -85,7 +85,7 @@ export function headers(s: Scene): void {
   });
 }
 
-/** Each proxy has its own of these; and an answer has a date. */
+/** Headers that each proxy sets itself, and the date of a response. */
 const ofTheHop = [
   'host',
   'connection',

@@ -1,5 +1,5 @@
-// Plays the rows of the HTTP table: a raw client and a raw origin, byte for byte, with a node
-// between them or without one.
+// Plays the rows of the HTTP table with a raw client and a raw origin, byte for byte, with or
+// without a node between them.
 import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
@@ -13,15 +13,15 @@ interface Message {
   first: string;
   headers: string[];
   body: string;
-  /** Whether nothing more belongs to it. */
+  /** Whether the message is complete. */
   isWhole: boolean;
   rest: string;
 }
 
-/** Only for one hop, or added by it. */
+/** Headers for one hop, or added by one. */
 const ofTheHop = /^(connection|keep-alive|proxy-connection|date):/;
 
-/** Reads a message; `hasBody`: false for a response that has none, whatever its headers say. */
+/** Reads a message; `hasBody`: false for a response without a body, whatever its headers say. */
 function read(text: string, kind: 'request' | 'response', hasBody = true): Message {
   const end = text.indexOf('\r\n\r\n');
   const [first = '', ...lines] = text.slice(0, end < 0 ? undefined : end).split('\r\n');
@@ -74,7 +74,7 @@ function unchunk(text: string): Pick<Message, 'body' | 'isWhole' | 'rest'> {
   }
 }
 
-/** The same for two messages that mean the same: headers are in the order of their names. */
+/** Equal for messages with the same meaning: headers are in the order of their names. */
 function meaningOf(text: string, kind: 'request' | 'response', hasBody: boolean) {
   const { first, headers, body, rest } = read(text, kind, hasBody);
   const [nameOf, isFraming] = [(line: string) => line.split(':')[0] ?? '', /^transfer-encoding:/];
@@ -106,9 +106,9 @@ export interface Played {
 }
 
 /**
- * Plays an exchange turn by turn. The client sends a part; when it has reached the origin, or the
- * client was refused, the origin sends a part; when that has reached the client, it is the client's
- * turn again.
+ * Plays an exchange in turns. The client sends a part. When the origin has received it, or the
+ * client was refused, the origin sends a part. When the client has received that, it sends the
+ * next.
  */
 async function play(
   exchange: Exchange,
@@ -183,17 +183,19 @@ function isAnswered(heard: string, isHead: boolean): boolean {
   return message.isWhole;
 }
 
-/** `STATUS WORD` if the node answered, else whether anything came through. */
+/** `STATUS WORD` if the node responded, else whether anything passed. */
 function outcomeOf(seen: string, heard: string): string {
   if (heard === '') return 'closed';
   const [, status] = /^HTTP\/1\.1 (\d+)/.exec(heard) ?? [];
   const [, word] = /\r\n\r\nExitward: .* \((\w+)\)\.\n$/s.exec(heard) ?? [];
   if (word === undefined) return 'passes';
-  // A refused request has not been sent on, except where the response to it is the reason.
+  // A refused request was not forwarded, unless the response to it is the reason.
   return (status === '502') === (seen !== '') ? `${status} ${word}` : `${status} ${word}, sent on`;
 }
 
-/** A message with its origin filled in; for the origin itself a request line has the path alone. */
+/**
+ * A message with its origin filled in. For the origin itself, the request line has only the path.
+ */
 function filled(text: string, host: string, isForProxy: boolean): string {
   const base = isForProxy ? `http://${host}` : '';
   return text.replaceAll('{url}', `${base}/`).replaceAll('{host}', host);
@@ -203,7 +205,7 @@ const rows = Object.entries(httpTable).flatMap(([group, all]) =>
   all.map((row) => ({ ...row, name: `${group}: ${row.what}` })),
 );
 
-/** By a node: each row as the table says for its engine. */
+/** With a node: plays each row, and expects the outcome in the table for its engine. */
 export function http(s: Scene): void {
   describe('the HTTP table', () => {
     test.each(rows)('$name', async (row) => {
@@ -222,7 +224,7 @@ export function http(s: Scene): void {
   });
 }
 
-/** Without a node: the raw origin and client are no obstacle to what may pass. */
+/** Without a node: shows that the raw origin and client do not stop messages that may pass. */
 export function directly(host: string): void {
   test.each(rows.filter(({ rule }) => rule.startsWith('passes')))(
     '$name',

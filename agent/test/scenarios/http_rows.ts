@@ -3,17 +3,17 @@
 
 import { METHODS, STATUS_CODES } from 'node:http';
 
-/** One request and its answer, byte for byte; `{url}` and `{host}` stand for the origin. */
+/** One request and its response, byte for byte; `{url}` and `{host}` stand for the origin. */
 export interface Exchange {
-  /** In turns where a side waits for the other: see `play` in http.ts. */
+  /** A list of turns, if one side waits for the other: see `play` in http.ts. */
   request: string | string[];
   response?: string | string[];
-  /** As the other side must get it, where that is not the same. */
+  /** The message as the other side must get it, if it differs. */
   arrives?: string;
   comes?: string;
 }
 
-/** `passes`, with or without a change; or `STATUS WORD`; or `closed`, without a response. */
+/** `passes`, changed or not; or `STATUS WORD`; or `closed`, without a response. */
 export type Outcome = string;
 
 export interface Deviation {
@@ -46,7 +46,7 @@ const askFor = (target: string, path?: string): Exchange => ({
 });
 const answer = (lines: string[], body = 'ok', first = 'HTTP/1.1 200 OK') =>
   message(first, lines, body);
-/** A plain request that is answered like this. */
+/** A plain request with this response. */
 const answered = (lines: string[], body?: string, first?: string): Exchange => ({
   request: ask('GET'),
   response: answer(lines, body, first),
@@ -57,7 +57,7 @@ const postChunked = (...lines: string[]) => ask('POST', lines, chunks);
 const length5 = 'Content-Length: 5';
 const length2 = 'Content-Length: 2';
 const chunked = 'Transfer-Encoding: chunked';
-/** So many kilobytes of headers. */
+/** Headers of this many kilobytes. */
 const headers = (kilobytes: number) =>
   Array.from({ length: kilobytes }, (_, index) => `X-${index}: ${x(1000)}`);
 const each = (requests: string[]): Exchange[] => requests.map((request) => ({ request }));

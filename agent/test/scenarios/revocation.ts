@@ -1,4 +1,4 @@
-// Connections that end because they may no longer be.
+// Connections that end because they are no longer allowed.
 import { describe, expect, test } from 'vitest';
 import type { NodeRecord } from '../../src/policy/records.ts';
 import * as t from '../proxy_world.ts';
@@ -45,13 +45,13 @@ export function revocation(s: Scene): void {
       });
       await s.having([serverOf(s.families, { drained_nodes: [t.nodeId] })], async () => {
         expect(s.node.engine.isDrained()).toBe(true);
-        // Before anything else is asked of them, and also of those that nobody knows.
+        // Before anything else is checked, even for unknown clients.
         await s.expectRefusal(s.normal, 'drained');
         await s.expectRefusal({ ...s.normal, from: f.sources[2] }, 'drained');
         await s.expectRefusal(s.tokened(1), 'drained');
         expect((await client.ask(t.requestText('GET', s.url))).status).toBe(503);
         expect(t.read(await stays.ask(t.requestText('GET', '/'))).url).toBe('/');
-        // It goes on to follow the changes.
+        // The node continues to follow the changes.
         await s.node.apply(t.userRecord(1, { active: false }));
         await stays.ended();
       });

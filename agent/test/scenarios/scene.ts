@@ -10,13 +10,13 @@ import { at, type Family, recordsOf } from './family.ts';
 
 export interface NodeOptions {
   records: NodeRecord[];
-  /** The names that its name server knows. */
+  /** The names that the node's name server knows. */
   names?: t.Names;
-  /** Where that is. */
+  /** The address of the name server. */
   name_server?: string;
   rules?: Partial<Rules>;
   settings?: Record<string, string>;
-  /** Epoch seconds at which the control plane was last heard. */
+  /** When the control plane was last heard from, in epoch seconds. */
   heard_at?: number;
   /** Called with the folder of the policy, before there is any. */
   prepare?: (policy: string) => void;
@@ -24,16 +24,16 @@ export interface NodeOptions {
 
 export interface ProxyNode {
   engine: Engine;
-  /** Of its TLS ports, for proxy.test; PEM. */
+  /** The certificate of its TLS ports, for proxy.test; PEM. */
   certificate: string;
-  /** Stores a revision and has it applied. */
+  /** Stores a revision, which the engine applies. */
   apply(...records: NodeRecord[]): Promise<void>;
   stop(): Promise<void>;
 }
 
 export type StartNode = (options: NodeOptions) => Promise<ProxyNode>;
 
-/** The part that all scenes share, from the moment it is started. */
+/** The part that all scenes share, once it is started. */
 export interface Stage {
   node: ProxyNode;
   families: readonly Family[];
@@ -78,7 +78,7 @@ export class Scene {
     return { port: this.family.overridePort, from: this.family.sources[0] };
   }
 
-  /** A client of an unknown address, with a token. */
+  /** A client at an unknown address, with a token. */
   tokened(account: number, change: t.TokenChange = {}) {
     return {
       port: this.family.normalPort,
@@ -87,7 +87,7 @@ export class Scene {
     };
   }
 
-  /** Runs with records changed, and puts the usual ones back. */
+  /** Runs with changed records, and restores the usual ones. */
   async having(records: NodeRecord[], work: () => Promise<void>): Promise<void> {
     await this.node.apply(...records);
     try {
@@ -98,7 +98,7 @@ export class Scene {
     }
   }
 
-  /** By both kinds of requests. */
+  /** With both kinds of requests. */
   async askBoth(through: t.Through, to = this.to): Promise<t.Answer[]> {
     return [await t.ask(through, 'GET', `http://${to}/`), await t.ask(through, 'CONNECT', to)];
   }
@@ -113,7 +113,7 @@ export class Scene {
     expect(await this.explain(through, to), 'explained').toMatchObject({ reason });
   }
 
-  /** The decision on a tunnel as the node explains it. */
+  /** The decision on a tunnel, as the node explains it. */
   async explain({ from, port, authorization }: t.Through, to = this.to): Promise<Decision> {
     const [, host = '', destination_port] = /^(.*):(\d+)$/.exec(to) ?? [];
     const { decision } = await this.node.engine.explain({

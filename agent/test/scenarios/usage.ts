@@ -1,4 +1,4 @@
-// The traffic that is counted, to the byte, and with whom.
+// The counted traffic, to the byte, and its users.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// The connection log: who used an exit, from which address and at which port.
+// The connection log: the user of an exit, with the client's address and the port.
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { Scene, type Stage, type StartNode } from './scene.ts';
 
 const modes = ['sources', 'destinations', 'off'] as const;
 
-/** Each ends the node that there is, and leaves another. */
+/** Each of these ends the node, and leaves another one. */
 export function usesOfExits(stage: Stage, start: StartNode, families: readonly Family[]): void {
   test.each(modes)('with connections logged (%s), it knows who used an exit', async (mode) => {
     await stage.node.stop();

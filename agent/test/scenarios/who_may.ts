@@ -1,4 +1,4 @@
-// The clients that are let in, by which credentials, and the answers to the others.
+// The clients that are let in, with their credentials, and the responses to others.
 import { describe, expect, test } from 'vitest';
 import type { UserLimits } from '../../../kit/src/node_interface.ts';
 import type { Reason } from '../../src/policy/denials.ts';
@@ -92,13 +92,13 @@ export function whoMay(s: Scene): void {
         const first = await t.openTunnel(s.normal, s.to);
         const second = await t.openTunnel(s.tokened(1), s.to);
         await s.expectRefusal(s.normal, 'too_many_connections');
-        // Another user has no part in it, and the open ones go on.
+        // Other users are not affected, and open connections continue.
         for (const answer of await s.askBoth(s.tokened(1, { user: 2 })))
           expect(answer.status).toBe(200);
         expect(t.read(await second.ask(t.requestText('GET', '/'))).url).toBe('/');
         first.socket.destroy();
         await t.until(async () => (await t.ask(s.normal, 'GET', s.url)).status === 200);
-        // Elsewhere the user has one, too, and had it first.
+        // The user has a connection elsewhere, which came first.
         const { engine } = s.node;
         const elsewhere = { account: 1, user: 1, connections: 1, ahead: 1, networks: [] };
         engine.share([elsewhere]);
@@ -110,7 +110,7 @@ export function whoMay(s: Scene): void {
       });
     });
 
-    // The loopback has further addresses in IPv4 alone.
+    // Loopback has further addresses only in IPv4.
     if (f.name === 'IPv4') {
       test('a client that uses one port for two addresses of the node passes no limit, and hides no connection', async () => {
         await s.having([limited({ connections: 1 })], async () => {
@@ -124,7 +124,7 @@ export function whoMay(s: Scene): void {
             return answer.status;
           };
           expect(await statusAt('127.0.0.2')).toBe(429);
-          // Of another user, who has no limit.
+          // From another user, without a limit.
           await statusAt('127.0.0.3', s.tokened(2).authorization);
           await s.node.apply(t.userRecord(1, { active: false }));
           await first.ended();
