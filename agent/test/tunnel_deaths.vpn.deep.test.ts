@@ -1,5 +1,5 @@
-// Lives of a node with three clients, real charons on all sides: agent and charon are killed in any
-// order, and every byte is counted once.
+// Lives of a node with three clients and real charons on all sides: agent and charon are killed in
+// any order, and every byte is counted once.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -31,7 +31,7 @@ const tunnels = async () => (await world.node.ask<{ tunnels?: number }>({ do: 'c
 
 class Life {
   readonly #billed = new Map<number, Bytes>();
-  /** As the devices of the clients count them. */
+  /** The bytes, as the devices of the clients count them. */
   readonly #carried = new Map(clients.map((client) => [client, { up: 0, down: 0 }]));
 
   async connect(client: number): Promise<void> {
@@ -54,7 +54,7 @@ class Life {
     await device.settle();
     const carried = difference(device.deviceBytes(), before);
     const { up, down } = difference(world.deviceBytes(), node_before);
-    // The others are silent; the node receives what a client sends.
+    // The other clients are silent. The node receives what this client sends.
     expect({ up: down, down: up }).toEqual(carried);
     const sum = this.#carried.get(client) as Bytes;
     sum.up += carried.up;
@@ -88,11 +88,11 @@ class Life {
     await Promise.all(clients.map((client) => this.connect(client)));
   }
 
-  /** All is over, and reported. */
+  /** Waits until everything is over, and reported. */
   async end(): Promise<void> {
     await Promise.all(clients.map((client) => world.client(client).disconnect()));
     await until(async () => (await tunnels()) === 0);
-    // Once to end what has no tunnel, once to tell it, once to forget it.
+    // The polls: one ends sessions without a tunnel, one reports them, one drops them.
     for (let count = 0; count < 3; count += 1) await this.tick();
     for (const client of clients) {
       expect(this.#billed.get(client) ?? { up: 0, down: 0 }).toEqual(this.#carried.get(client));
@@ -147,7 +147,7 @@ test(`every byte of ${lives * clients.length} clients is counted once, in whatev
       }
       await life.end();
     }),
-    // First an agent that dies ahead of its first poll of sessions.
+    // First an agent that dies before its first poll of sessions.
     { numRuns: lives, endOnFailure: true, seed, examples: [[[['agent', 1]]]] },
   );
   // On a slow machine a life takes half a minute.

@@ -1,5 +1,5 @@
-// The health of VPN services with a real charon in a namespace: it is asked as clients begin, and
-// keeps nothing of that.
+// The health of VPN services with a real charon in a namespace: it is asked like clients begin, and
+// keeps no state of that.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
@@ -24,7 +24,7 @@ afterAll(() => world.stop());
 
 type Health = Partial<VpnHealthReport> & { faults: Fault[] };
 const check = () => world.node.ask<Health>({ do: 'health' });
-/** As `vpn-ikev2 203.0.113.1 ok`, each service at each exit. */
+/** Each service at each exit, as in `vpn-ikev2 203.0.113.1 ok`. */
 const statuses = ({ services = [] }: Health) =>
   services.map(({ service, ip, status }) => `${service} ${ip} ${status}`).sort();
 const everywhere = (ikev2: string, ikev1 = ikev2) =>
@@ -51,14 +51,13 @@ test('each service is asked at each exit, also behind the firewall of the proxie
   const rules = firewallRules({ exit_ips: exits, allowed: [], proxy_user: undefined });
   writeFileSync(path('rules.nft'), rules);
   world.run('node', 'nft', '-f', path('rules.nft'));
-  // More than charon takes of one address while they are half open.
+  // More than charon accepts of one address while they are half open.
   for (let round = 0; round < 60; round += 1) {
     const health = await check();
     expect(statuses(health)).toEqual(everywhere('ok'));
     expect(health.faults).toEqual([]);
   }
-  // Of the last one charon may not have let go yet; its limit of 20 seconds is not what it waits
-  // for.
+  // charon may still have the last one, but not because of its limit of 20 seconds.
   await expect.poll(halfOpen, { timeout: 10_000 }).toBe('0 of 0');
   world.run('node', 'nft', 'delete', 'table', 'inet', 'exitward');
   for (const service of ['vpn-ikev2', 'vpn-ikev1'] as const) {
@@ -89,8 +88,8 @@ deepTest(
     let health: Health = { faults: [] };
     const unload = () =>
       charon('unload-conn', { name: `vpn-ikev2 ${exits[1]}` }).catch(() => undefined);
-    // The agent gives it back once a second: it is taken away again while the check goes on, which
-    // may find it in between.
+    // The agent restores it once a second, so it is removed again and again during the check, which
+    // may see it in between.
     await until(async () => {
       await unload();
       const checked = check();
@@ -172,7 +171,7 @@ deepTest(
   async () => {
     expect(await findKernelLack({ ipsec: 'userspace' })).toBeUndefined();
     const lack = await findKernelLack({ ipsec: 'kernel' });
-    // The kernel's own list of what it has, once it was asked for it.
+    // The kernel lists it only after its first use.
     const hasEsp = /\besp_init_state\b/.test(readFileSync('/proc/kallsyms', 'latin1'));
     expect(lack === undefined).toBe(hasEsp);
     await world.node.ask({ do: 'stop', leave_running: false });

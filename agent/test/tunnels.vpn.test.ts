@@ -1,5 +1,5 @@
-// The VPN of a node with real charons on both sides, in network namespaces; libipsec seals the
-// packets, as this kernel may not.
+// The VPN of a node with real charons on both sides, in network namespaces. libipsec encrypts the
+// packets, since this kernel may not be able to.
 import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -35,7 +35,7 @@ const world = new VpnWorld();
 const key = createSigningKey('k1');
 const keys: NodeRecord = { kind: 'keys', value: [key.public] };
 
-// Logged, so that clients have ports of their own; other tests of tunnels are without.
+// With the connection log, so that clients have ports of their own, unlike in other tests.
 beforeAll(() => world.start(2, { EXITWARD_AGENT_CONNECTION_LOG: 'sources' }));
 afterAll(() => world.stop());
 
@@ -46,7 +46,7 @@ beforeEach(async () => {
   for (const client of [1, 2]) await world.client(client).disconnect();
   await world.apply(...vpnRecords(), keys);
   await world.serving();
-  // A login of which no look saw a tunnel would count for half a minute.
+  // A login without a tunnel at any look would count for half a minute.
   await world.node.ask({ do: 'end', order: {} });
   await tickUntilIdle();
   billed = new Map();
@@ -67,7 +67,7 @@ const connections = () => world.node.ask<OpenConnection[]>({ do: 'connections' }
 
 async function tickUntilIdle(): Promise<void> {
   await until(async () => (await tunnels()) === 0);
-  // Once to end what has no tunnel, once to tell it, once to forget it.
+  // The polls: one ends sessions without a tunnel, one reports them, one drops them.
   for (let count = 0; count < 3; count += 1) await tick();
 }
 
@@ -88,7 +88,7 @@ test.each(['vpn-ikev2', 'vpn-ikev1'] as const)(
       await world.client(1).connect({ exit, service });
       expect(world.client(1).fetch({ down: 1000 })).toEqual({ from: exit, down: 1000 });
     }
-    // The last of them alone, as people look at it: the one before may not have ended yet.
+    // Only the newest one, since the one before may not have ended yet.
     const last = { service, exit_ip: exits.at(-1), address: '198.18.1.2' };
     await until(async () => {
       await tick();
@@ -128,7 +128,7 @@ async function connectBoth(): Promise<void> {
   }
 }
 
-/** A port at the exit names its client, and nobody else. */
+/** Expects a port at the exit to identify its client. */
 async function expectOwnPorts(): Promise<void> {
   for (const account of [1, 2]) {
     for (const exit_port of world.client(account).exitPorts()) {
@@ -290,7 +290,7 @@ test('IPv6 inside the tunnel is rejected at once, and does not get past a node t
     )?.[1] ?? 0;
   world.setIpv6(true);
   try {
-    // Counts all that gets past the node.
+    // Counts everything that gets past the node.
     world.run(
       'beyond',
       'nft',
@@ -305,7 +305,7 @@ test('IPv6 inside the tunnel is rejected at once, and does not get past a node t
       const before = Number(rejected());
       const start = performance.now();
       expect(() => world.client(1).fetch({ host: '[2001:470::1]', seconds: 20 })).toThrow();
-      // Before the client gives up by itself.
+      // Before the client gives up.
       expect(performance.now() - start).toBeLessThan(10_000);
       expect(Number(rejected()), JSON.stringify(node)).toBeGreaterThan(before);
       expect(rules('beyond', 'ip6 t')).toContain('packets 0');
@@ -317,7 +317,7 @@ test('IPv6 inside the tunnel is rejected at once, and does not get past a node t
   }
 });
 
-// Slowly: what is lost on the way between the two is counted by one of them alone.
+// Slowly: only one of the two counts packets that are lost in between.
 test.each(drawn([1, 1000, 300_000]))(
   'the bytes of a tunnel are billed as the client counts them: %d down, then up',
   async (size) => {
@@ -352,7 +352,7 @@ deepTest(
     const after = world.deviceBytes();
     await world.client(1).disconnect();
     await tickUntilIdle();
-    // As the node's device sees it, the client's bytes are those that it received.
+    // The node's device receives the bytes that the client sends.
     expect(billed.get(1)).toEqual({ up: after.down - before.down, down: after.up - before.up });
   },
 );
@@ -398,7 +398,7 @@ test('an order ends a tunnel at once, and no other; its bytes are billed once, a
 
 const limited = (limits: UserLimits) => world.apply(userRecord(1, { limits }));
 
-/** The second client is refused as the user of the first one, whose tunnel goes on. */
+/** Expects the second client to be refused as the first one's user, whose tunnel continues. */
 async function expectOneTooMany(reason: string): Promise<void> {
   await expectDenial(2, {}, reason);
   const refusals = await world.node.ask<Refusal[]>({ do: 'refusals' });
@@ -408,17 +408,17 @@ async function expectOneTooMany(reason: string): Promise<void> {
   expect(world.client(1).fetch({ down: 10 }).from).toBe(exits[0]);
 }
 
-/** The decision on a login of alice, as the node explains it. */
+/** The node's explanation of a login of alice. */
 async function explained(from?: string) {
   const attempt = { login: 'alice@contract1', exit_ip: exits[0], ...(from && { from }) };
   const question = { do: 'explain', service: 'vpn-ikev2', ...attempt } as const;
   return (await world.node.ask<{ decision: object }>(question)).decision;
 }
 
-/** As the agent does each second, when it hears what its users hold elsewhere. */
+/** Shares holdings elsewhere, as the agent does each second. */
 const share = (...elsewhere: Elsewhere[]) => world.node.ask({ do: 'share', elsewhere });
 
-/** A user's place is free once the node has seen that a tunnel is over. */
+/** Waits until the node has seen that a tunnel is over, so that the user's place is free. */
 async function connectWhenFree(client: number): Promise<void> {
   await until(async () => {
     await tick();
@@ -496,7 +496,7 @@ deepTest(
   'a download that is under way stands still with the change, and what came of it is billed',
   async () => {
     await world.client(1).connect();
-    // It would take 50 seconds, and ends when nothing has come for three.
+    // It would take 50 seconds, but ends after three seconds without bytes.
     const curl = ['curl', '-s', '--noproxy', '*', '--limit-rate', '100k'].concat([
       '--speed-limit',
       '1',
@@ -512,7 +512,7 @@ deepTest(
     const before = world.deviceBytes();
     const size = Number(await output);
     expect(size).toBeGreaterThan(50_000);
-    // No more than what was on its way.
+    // No more than the bytes that were under way.
     expect(world.deviceBytes().up - before.up).toBeLessThan(50_000);
     await tickUntilIdle();
     expect(billed.get(1)?.down).toBeGreaterThan(size);
@@ -644,7 +644,7 @@ deepTest(
 );
 
 deepTest('new keys that the node refuses in an open tunnel are a fault', async () => {
-  // The login compares no groups for ESP.
+  // At the login, groups for ESP are not compared.
   const words = { ike: ['aes256-sha256-ecp256'], esp: ['aes256-sha256-ecp521'] };
   try {
     await world.client(1).connect({ words });

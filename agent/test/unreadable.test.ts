@@ -1,5 +1,5 @@
-// Records that cannot be read: each is left out, with what it granted before, and every other one
-// decides as if it were not there.
+// Records that cannot be read: each is left out, with the rights that it granted before, and does
+// not affect the others.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { Replica } from '../src/store/replica.ts';
 import { Store } from '../src/store/store.ts';
 import { history, noon, request, rules, seed, usual } from './histories.ts';
 
-/** A record as it came, and what is left of it. */
+/** A record as it came, and its readable part. */
 interface Broken {
   received: unknown;
   left: NodeRecord;
@@ -103,7 +103,7 @@ function policyOf(records: Iterable<NodeRecord>): Policy {
   return policy;
 }
 
-/** Which records of a list are broken, and how. */
+/** Selects which records of a list are broken, and how. */
 const breaks = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 10_000 })), { maxLength: 8 });
 
 function breakSome(records: readonly NodeRecord[], breaks: ReadonlyArray<[number, number]>) {
@@ -163,7 +163,7 @@ test('on disk as in memory: after a snapshot and changes, a restart, and when th
       try {
         const first = breakSome(usual, early);
         const then = breakSome(changes, late);
-        // A member without a value is none in JSON.
+        // JSON leaves out members without a value.
         const received = JSON.parse(JSON.stringify(then.received)) as unknown[];
         const wanted = policyOf([...first.remaining, ...then.remaining]);
         const expected = verdicts(wanted, questions);

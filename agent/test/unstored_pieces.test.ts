@@ -1,4 +1,4 @@
-// Pieces of one long change have the revision before it: those in memory and those on disk are each
+// Pieces of a long change have the revision before it. Pieces in memory and on disk are each
 // applied once, in their order.
 import { expect, onTestFinished, test } from 'vitest';
 import type { NodeRecord } from '../src/policy/records.ts';
@@ -23,8 +23,8 @@ const pieces: NodeRecord[][] = [
 ];
 
 /**
- * A store at revision 10 and a replica of it, with nothing in memory yet. They end with the test,
- * or before.
+ * A store at revision 10 and its replica, with nothing in memory yet. They are closed with the
+ * test, or before.
  */
 async function begin() {
   const { dir, remove } = createFolder();
@@ -45,8 +45,8 @@ async function begin() {
   return { dir, store, unstored, replica, end };
 }
 
-// The embedded engine shares the store's list; a decider has a copy, which loses what its replica
-// has read from disk.
+// The embedded engine shares the store's list. A decider has a copy, from which changes are dropped
+// that its replica has read from disk.
 test.each(['shared', 'copied'])(
   'of a disk that takes them one by one nothing is lost, by a list that is %s',
   async (list) => {
@@ -90,7 +90,7 @@ test.each(['shared', 'copied'])(
 test('of what an earlier agent held in memory nothing stands in the way of what comes again, in longer pieces', async () => {
   const { store, unstored, replica } = await begin();
   await replica.catchUp();
-  // Of the earlier agent a decider has a change, and the first piece of a long one after it.
+  // A decider has a change of the earlier agent, and the first piece of a long one after it.
   const hold = (revision: number, after: number, records: NodeRecord[]) =>
     unstored.add({ revision, after, epoch, heard_at: noon, json: JSON.stringify(records) });
   hold(11, 10, [{ kind: 'account', account: 90, value: null }, user(1)]);
@@ -98,8 +98,8 @@ test('of what an earlier agent held in memory nothing stands in the way of what 
   await replica.catchUp();
   expect(replica.position).toEqual({ epoch, revision: 11 });
   unstored.clear();
-  // The next agent asks from where the disk is, and the changes 11 to 15 come together: revocations
-  // first.
+  // The next agent requests changes after the position on disk, and gets the changes 11 to 15
+  // together, revocations first.
   const revoked: NodeRecord = { ...user(1), value: null } as NodeRecord;
   const long: NodeRecord[][] = [[revoked], [user(3)], [user(4)]];
   for (const [index, piece] of long.entries()) {
@@ -152,7 +152,7 @@ test('pieces that one agent held, and another one got after it, end as they are 
   for (let life = 0; life < 200; life += 1) {
     const { dir, store, unstored, replica, end } = await begin();
     await replica.catchUp();
-    // The control plane: each change is of one user, and a record is sent as it is at that time.
+    // The control plane: each change is of one user, and records are sent in their current state.
     const log: number[] = [];
     const versions = new Map<number, number>();
     const change = () => {

@@ -13,7 +13,7 @@ export interface Request {
   user: User;
   up: number;
   down: number;
-  /** As the last tick that was kept saw it. */
+  /** Its state at the last stored tick. */
   seen: Bytes;
 }
 export interface Client {
@@ -38,7 +38,7 @@ export function socketOf({ key, cookie, up, down }: Client): Socket {
 export function ownerOf({ key, owner }: Client): Opened[number] {
   return [nameOf(key), { by: 'authlist', account: 1, user: owner, entry: 1, ip: '192.0.2.1' }];
 }
-/** The rows of a user, less what was counted too much. */
+/** The rows of a user, minus the bytes counted in excess. */
 export function billedIn(journal: Journal, user: User): Bytes {
   const rows = journal.pending().filter((row) => row.user === user);
   const { up = 0, down = 0 } = journal.carry.get(`1 ${user}`) ?? {};

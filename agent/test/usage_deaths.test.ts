@@ -15,7 +15,7 @@ const steps = 60;
 
 type Act = (world: World, random: Random) => void | Promise<void>;
 const key = (random: Random) => 1 + random(3);
-/** Each as often as its number says. */
+/** Steps, each with its weight. */
 const acts: Array<[times: number, name: string, act: Act]> = [
   [10, 'request', (world, random) => world.request(key(random), users[random(2) as 0 | 1])],
   [14, 'transfer', (world, random) => world.transfer(key(random), random(5000), random(5000))],
@@ -75,7 +75,7 @@ async function live(start: number): Promise<void> {
 
 const leftAgain =
   'the oracle did not know that what was left out of a new journal may be left out again after the line of its request';
-/** Lives that were not billed as they should, with what was wrong, played each time. */
+/** Lives that were once billed wrongly, with the reason. They are played in each run. */
 const earlier: Array<[start: number, wrong: string]> = [
   [1906969867, leftAgain],
   [438935571, leftAgain],

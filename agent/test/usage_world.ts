@@ -1,5 +1,5 @@
-// A machine with a Squid, its kernel and an agent that counts, of which each may die at any time,
-// and the oracle of what is to be billed.
+// A machine with a Squid, its kernel and an agent that counts, each of which may die at any time,
+// and the oracle of the bill.
 import {
   appendFileSync,
   fstatSync,
@@ -35,7 +35,7 @@ import {
 
 const log = pino({ level: 'silent' });
 const key = 'of the agents';
-/** A number below that. */
+/** A random number below this one. */
 export type Random = (below: number) => number;
 
 /** Mulberry32: the same numbers for the same seed. */
@@ -49,14 +49,14 @@ export function randomOf(start: number): Random {
   };
 }
 
-/** An agent's life: the part of it that dies with the process. */
+/** The part of an agent that dies with its process. */
 interface Agent {
   connections: Connections;
   meter: Meter;
   journal: Journal;
   meterLog: MeterLog;
   start: string | undefined;
-  /** Squid died in the life of this agent, and no tick was kept since: the requests of then. */
+  /** Squid died during this agent's life, and no tick was stored since: its requests. */
   dead: Client[] | undefined;
   destroyed: Map<string, Socket>;
   destroyedAtStart: Map<string, Socket> | undefined;
@@ -74,24 +74,24 @@ export class World {
   agent: Agent | undefined;
   isSquidUp = false;
   /**
-   * Since Squid was started: the agent starts no second one before it has taken what the first one
-   * left.
+   * Whether there was a poll since Squid's start. The agent starts no second Squid before it has
+   * taken the first one's counts.
    */
   #isPolled = false;
   readonly #open = new Map<number, Client>();
   /**
-   * Names that were used lately, each with the ticks until another connection of it is reported on
-   * time.
+   * Names that were used lately, each with the number of ticks until another connection of the name
+   * is reported in time.
    */
   readonly #used = new Map<number, number>();
-  /** By inode, how much of it a power cut leaves. */
+  /** By inode, how much of the file survives a power cut. */
   readonly #synced = new Map<number, number>();
-  /** Requests whose line is in the log, by its end there, until a tick is kept that read it. */
+  /** Requests whose line is in the log, by the line's end, until a tick that read it is stored. */
   #unread: Array<{ inode: number; end: number; request: Request }> = [];
   /** The bytes that all requests transferred, and the part that must be billed, by user. */
   readonly truth = { 1: none(), 2: none() };
   readonly due = { 1: none(), 2: none() };
-  /** The bytes that the machine sent and received: no more than it must be. */
+  /** The bytes that the machine sent and received; the least possible number. */
   carried = 0;
   /** How often an agent was started. */
   agents = 0;
@@ -149,7 +149,7 @@ export class World {
     this.#used.set(key, 6);
   }
 
-  /** Squid's user writes to the log what it likes, or something again that stands there. */
+  /** Squid's user writes anything to the log, or repeats a line. */
   forge(text: string | undefined): void {
     const lines = readFileSync(this.#log, 'latin1').split('\n');
     appendFileSync(this.#log, `${text ?? lines[this.#random(lines.length)]}\n`);
@@ -157,7 +157,7 @@ export class World {
 
   // ---- Lives and deaths -------------------------------------------------------------------
 
-  /** Polls and keeps it; cut: the agent dies in the midst of writing it. */
+  /** Polls, and stores the tick; `cut`: the agent dies while writing it. */
   async tick({ cut = false } = {}): Promise<void> {
     const { agent } = this;
     if (!agent) return;
@@ -187,7 +187,7 @@ export class World {
     if (cut) await this.killAgent();
   }
 
-  /** A tick is on the disk: what it read is to be billed, and what it saw. */
+  /** A tick is on disk, so everything that it read or saw must be billed. */
   #noteKept(agent: Agent): void {
     for (const { request } of this.#unread) this.#owe(request, request);
     this.#unread = [];
@@ -233,12 +233,12 @@ export class World {
     if (!this.isSquidUp) this.startSquid();
   }
 
-  /** A journal is begun: what nobody saw until now is left out, as if it had never been. */
+  /** A journal begins: everything that was not seen before is left out of the bill. */
   #leave(): void {
     for (const { request } of this.#unread) this.#owe(request, request.seen);
     this.#unread = [];
-    // The agent does not know how much of that is of the request under way: once that is over, it
-    // is left out again.
+    // The agent does not know how much belongs to the request under way, so at the request's end
+    // it is left out again.
     for (const { up, down, request } of this.#open.values()) {
       this.slack += up + down + (request ? request.up + request.down : 0);
     }
@@ -254,7 +254,7 @@ export class World {
     if (this.#isFull) this.fill(false);
   }
 
-  /** Only an agent does it. */
+  /** Starts Squid, which only an agent does. */
   startSquid(): void {
     if (!this.agent || this.isSquidUp) return;
     this.agent.destroyedAtStart = new Map(this.agent.destroyed);
@@ -269,7 +269,7 @@ export class World {
     this.isSquidUp = false;
     const clients = [...this.#open.values()];
     this.#open.clear();
-    // The lines that follow are of another Squid, whatever its name.
+    // The following lines are of another Squid.
     this.#used.clear();
     const { agent } = this;
     if (!agent) {
@@ -284,7 +284,7 @@ export class World {
     agent.connections.announce(0, clients.map(ownerOf));
   }
 
-  /** The machine loses its power: unsynced bytes may be gone, and cookies start again. */
+  /** A power cut: unsynced bytes may be lost, and cookies start again. */
   async cutPower(): Promise<void> {
     await this.killAgent();
     this.#isPolled = true;
@@ -296,7 +296,7 @@ export class World {
       if (ino === undefined || size === undefined) continue;
       const synced = this.#synced.get(ino) ?? 0;
       let length = synced + this.#random(size - synced + 1);
-      // Of a line that lacks a part of its last word nothing is missing.
+      // A line that lacks only a part of its last word counts as complete.
       for (const { end } of this.#unread) if (length < end && length > end - 9) length = end;
       truncateSync(path, length);
       const lost = this.#unread.filter(({ inode, end }) => inode === ino && end > length);
@@ -305,7 +305,7 @@ export class World {
     }
   }
 
-  /** As the operator does it, with the agent stopped. */
+  /** Moves the journal away, as the operator does while the agent is stopped. */
   async moveJournal(): Promise<void> {
     await this.killAgent();
     if (sizeOf(this.#journal) === 0) return;
@@ -342,7 +342,7 @@ export class World {
     writeFileSync(this.#log, '');
   }
 
-  /** All is over, and all that is to be counted is. */
+  /** Runs until everything is over and counted. */
   async end(): Promise<void> {
     this.fill(false);
     await this.startAgent();
@@ -367,7 +367,7 @@ export class World {
     return sum(journal.pending()) - sum(journal.carry.values());
   }
 
-  /** For the trace: who lives, and the open connections. */
+  /** For the trace: the running parts, and the open connections. */
   state(): string {
     const clients = [...this.#open.values()].map(
       ({ key, cookie, up, down, request }) =>

@@ -1,5 +1,5 @@
-// The counts of users with limits: at the door, over the window, with what is held elsewhere, and
-// which connections end when all together are too many.
+// The counts of users with limits: at admission, over the window, with holdings elsewhere, and the
+// connections that end when all together are too many.
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { UserLimits } from '../../kit/src/node_interface.ts';
 import type { Authority } from '../src/policy/decision.ts';

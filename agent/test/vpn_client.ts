@@ -20,10 +20,10 @@ import {
 } from './vpn_scene.ts';
 import type { VpnWorld } from './vpn_world.ts';
 
-/** A login's time: on a busy machine, and an emulated one, it takes many seconds. */
+/** How long a login may take; on a busy or emulated machine, many seconds. */
 const loginMs = 30_000;
 
-/** As Windows proposes for L2TP. */
+/** The proposals of Windows for L2TP. */
 const windowsWords: Words = { ike: ['aes256-sha1-modp2048'], esp: ['aes256-sha1'] };
 const defaultWords: Words = {
   ike: ['aes256gcm16-prfsha256-ecp256', 'aes256-sha256-modp2048'],
@@ -32,7 +32,7 @@ const defaultWords: Words = {
 /** Longer than a test. */
 const patient = { ike: 3600, esp: 3600 };
 
-/** After so many seconds it begins new keys; the old ones hold long after. */
+/** It begins new keys after this many seconds; the old ones are valid for much longer. */
 const renewedAfter = (seconds: number) => ({ rekey_time: `${seconds}s`, rand_time: '0s' });
 const endlessIke = { over_time: '1h' };
 const endlessEsp = { life_time: '2h' };
@@ -119,7 +119,7 @@ export class VpnClient {
     this.#child?.kill('SIGKILL');
   }
 
-  /** Runs swanctl with a folder of configuration of its own. Errors: what it says. */
+  /** Runs swanctl with a configuration folder of its own. Errors: those that it prints. */
   swanctl(folder: string, ...args: string[]): string {
     const uri = `unix://${join(this.#dir, 'vici')}`;
     const files = args.includes('--load-all') ? ['--file', join(folder, 'swanctl.conf')] : [];
@@ -129,7 +129,7 @@ export class VpnClient {
     });
   }
 
-  /** The table of its devices, with their counts. It costs no process, and may be read often. */
+  /** The table of its devices, with their counts. Reading it is cheap. */
   devices(): string {
     return readFileSync(`/proc/${this.#child?.pid}/net/dev`, 'utf8');
   }
@@ -140,8 +140,7 @@ export class VpnClient {
   }
 
   /**
-   * Seals what it sends to an exit by L2TP, and the other way, with the shared key. Errors:
-   * charon's last words.
+   * Encrypts its traffic with an exit by L2TP with the shared key. Errors: charon's last words.
    */
   async connectTransport(exit: string, words: Words = windowsWords): Promise<void> {
     await this.disconnect();
@@ -172,8 +171,8 @@ export class VpnClient {
   }
 
   /**
-   * Seals as its charon does. Once the node has received such a packet, it takes those of charon
-   * for packets that come again.
+   * Encrypts like its charon. Once the node has received such a packet, it treats those of charon
+   * as repeated.
    */
   sealer(): Sealer {
     const log = readFileSync(join(this.#dir, 'charon.log'), 'utf8');
@@ -261,7 +260,7 @@ export class VpnClient {
   }
 
   /**
-   * Gets so many bytes of the origin, and sends some; through the tunnel or not at all. Returns the
+   * Gets this many bytes from the origin, and sends some, only through the tunnel. Returns the
    * address that the origin saw.
    */
   fetch({ down = 0, up = 0, host = origin, seconds = 10, rate = 'G' } = {}): {
@@ -310,7 +309,7 @@ export class VpnClient {
     return { up: sum('bytes-out'), down: sum('bytes-in') };
   }
 
-  /** Resolves when nothing moves in its tunnel: connections end after their programs. */
+  /** Resolves when its tunnel is idle: connections end after their programs. */
   async settle(): Promise<void> {
     for (let before = ''; ; ) {
       const now = JSON.stringify(await this.tunnelBytes());
@@ -321,8 +320,7 @@ export class VpnClient {
   }
 
   /**
-   * The same as the device of the tunnel counts them, where there is one: the kernel's own has
-   * none.
+   * The same by the counts of the tunnel's device; tunnels of the kernel have no device.
    */
   deviceBytes(): { up: number; down: number } {
     return this.#world.deviceBytes(this.#name);

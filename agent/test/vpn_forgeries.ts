@@ -1,12 +1,12 @@
-// The forgeries that a node has to hold back: each source that is not the sender's own, to each
-// kind of destination.
+// The forged packets that a node has to stop: each source that is not the sender's, to each kind of
+// destination.
 import { systemClock } from '../src/clock.ts';
 import { isIpv6, type Packet, type Sender, Witnesses } from './forged_packets.ts';
 import { exits, origin, privateIp } from './vpn_scene.ts';
 import type { VpnWorld } from './vpn_world.ts';
 
 const metadata = '169.254.169.254';
-/** Beyond, and of the node, where they have IPv6. */
+/** The IPv6 addresses of the origin and the node, if they have IPv6. */
 const [origin6, node6] = ['2001:470::1', '2001:470:1::1'];
 export const gateway = '100.88.0.0';
 /** On the way to the Internet. */
@@ -22,11 +22,11 @@ export interface Tunnel {
   address6?: string | undefined;
   exit: string;
   sender: Sender;
-  /** The port of the flow that its client opens itself. */
+  /** The port of the flow that the client opens itself. */
   port: number;
 }
 
-/** The sources by which a client claims to be somebody else. */
+/** The sources that a client may forge. */
 function forgedSources(client: string, other: Tunnel): Record<string, string> {
   return {
     "another client's address": other.address,
@@ -79,7 +79,7 @@ function destinations(other: Tunnel): Record<string, Destination> {
   };
 }
 
-/** Of an honest client, to what it may not reach. */
+/** Packets of an honest client to forbidden destinations. */
 const isRefused = (name: string) => !/^the Internet( by (TCP|ICMP))?$/.test(name);
 
 function* combine(
@@ -98,7 +98,7 @@ function* combine(
 /** Packets with their names, all from one sender. */
 export type Batch = [sender: Sender, packets: Array<[name: string, packet: Packet]>];
 
-/** All that a client may not send. */
+/** Everything that a client may not send. */
 export function fromClient(own: Tunnel, other: Tunnel): Batch {
   const targets = destinations(other);
   const refusedTargets = Object.fromEntries(
@@ -114,7 +114,7 @@ export function fromClient(own: Tunnel, other: Tunnel): Batch {
   ];
 }
 
-/** All that a neighbour of the node may not send: into tunnels unasked, or as their clients. */
+/** Everything that a neighbour may not send: unrequested into tunnels, or as their clients. */
 export function fromNeighbour(tunnels: readonly Tunnel[]): Batch {
   const packets = tunnels.flatMap((tunnel) => {
     const { client, address, address6 } = tunnel;
@@ -128,7 +128,7 @@ export function fromNeighbour(tunnels: readonly Tunnel[]): Batch {
   return [neighbour, packets];
 }
 
-/** All that the machine of the node itself may not send into tunnels. */
+/** Everything that the node's machine itself may not send into tunnels. */
 export function fromNode(tunnels: readonly Tunnel[]): Batch {
   const sources = { 'an exit': exits[0], 'the other end of PPP': gateway, 'its IPv6': node6 };
   const packets = tunnels.flatMap((tunnel) => [...combine(sources, intoTunnel(tunnel))]);
@@ -165,8 +165,7 @@ function intoTunnel({ client, address, address6, port }: Tunnel): Record<string,
 }
 
 /**
- * Packets of flows that a client opens itself: there and back, and the error that a router on its
- * way reports.
+ * Packets of flows that a client opens itself: requests, responses, and the error of a router.
  */
 function flowOf({ address, exit, port }: Tunnel) {
   const there: Packet = { source: address, destination: origin, port };
@@ -228,9 +227,8 @@ export class Forgeries {
   }
 
   /**
-   * Sends packets, and returns where some of them turned up, and whom they were billed to. They are
-   * followed by what clients may send and be sent, which must turn up and be billed: so would the
-   * others be seen.
+   * Sends packets, and returns where they arrived, and to whom they were billed. Legitimate packets
+   * follow, which must arrive and be billed; so the others would be noticed, too.
    */
   async escapes(tunnels: readonly Tunnel[], ...batches: Batch[]): Promise<string[]> {
     const before = this.#witnesses.arrivals();
@@ -245,7 +243,7 @@ export class Forgeries {
       const sum = expected.get(tunnel.address) ?? { up: 0, down: 0 };
       expected.set(tunnel.address, { up: sum.up + used.up, down: sum.down + used.down });
     }
-    // Once this is there, programs of the node have received all that came before it.
+    // When this has arrived, programs of the node have received everything before it.
     await this.#pass(
       { name: 'node' },
       [toItself],
@@ -264,7 +262,7 @@ export class Forgeries {
     return [...escaped, ...missing, ...billed.flat()];
   }
 
-  /** Flows of the client's own. Returns their bytes. */
+  /** Plays flows of the client itself. Returns their bytes. */
   async #use(tunnel: Tunnel): Promise<Bytes> {
     const { client, sender } = tunnel;
     const { up, down } = flowOf(tunnel);
@@ -276,8 +274,8 @@ export class Forgeries {
   }
 
   /**
-   * Sends packets, and waits until all are there; returns their bytes. Errors: one does not turn
-   * up.
+   * Sends packets, and waits until all have arrived; returns their bytes. Errors: one does not
+   * arrive.
    */
   async #pass(sender: Sender, packets: Packet[], what: string, place: string): Promise<number> {
     const named = packets.map((packet): [string, Packet] => {

@@ -1,8 +1,8 @@
-// The keys of tunnels as the charon of one side has them, by VICI: their names, other ones after
-// each renewal, and what renews them.
+// The keys of tunnels at the charon of one side, by VICI: their names, which differ after each
+// renewal, and their renewal.
 import type { Vici, ViciMessage } from '../src/vpn/vici.ts';
 
-/** Of IKE itself, and of the ESP inside. */
+/** The keys of IKE itself, and of its ESP. */
 export type KeyPart = 'ike' | 'esp';
 
 /** SPIs, the initiator's first; those of ESP in an order that both sides share. */
@@ -18,7 +18,7 @@ export async function keysAt(vici: Vici, peer?: string): Promise<Keys | undefine
   return (await established(vici, peer))?.keys;
 }
 
-/** Has this side begin new keys; they are there later. Errors: charon's, or there is no tunnel. */
+/** Makes this side begin new keys, which take a while. Errors: charon's, or there is no tunnel. */
 export async function renew(vici: Vici, part: KeyPart, peer?: string): Promise<void> {
   const tunnel = await established(vici, peer);
   if (!tunnel) throw new Error('there is no tunnel');

@@ -1,4 +1,4 @@
-// Clients of IKEv1, whose new keys are a login: which session they are taken for.
+// Clients of IKEv1, who log in again for new keys: the session that such a login belongs to.
 import { beforeEach, expect, test } from 'vitest';
 import { parseNetworks } from '../../kit/src/address.ts';
 import type { Allowed } from '../src/policy/decision.ts';

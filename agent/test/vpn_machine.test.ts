@@ -1,4 +1,4 @@
-// The machine under a VPN: addresses that clients must not get, as it uses them itself.
+// The machine of a VPN: clients must not get addresses that it uses itself.
 import { describe, expect, test } from 'vitest';
 import type { Network } from '../../kit/src/address.ts';
 import { parseNetworks } from '../../kit/src/address.ts';

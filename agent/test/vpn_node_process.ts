@@ -1,5 +1,5 @@
-// A node with a VPN as a process, which a test starts in a network namespace and asks line by line.
-// It dies as the test wants.
+// A process with a node with a VPN, which a test starts in a network namespace, asks line by line,
+// and may kill.
 import { mkdirSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Whether another firewall of the machine drops what the VPN lets pass.
+// Detects another firewall of the machine that drops packets that the VPN lets pass.
 import { expect, test } from 'vitest';
 import { Passage } from '../src/vpn/passage.ts';
 
@@ -7,7 +7,7 @@ test('it is blocked once ten packets began and none left, until one leaves', () 
   expect(passage.isBlocked({ begun: 6000, departed: 6000 })).toBe(false);
   expect(passage.isBlocked({ begun: 6300, departed: 6000 })).toBe(false);
   expect(passage.isBlocked({ begun: 6600, departed: 6000 })).toBe(true);
-  // Without traffic it stays so.
+  // Without traffic the result stays.
   expect(passage.isBlocked({ begun: 6600, departed: 6000 })).toBe(true);
   expect(passage.isBlocked({ begun: 6700, departed: 6060 })).toBe(false);
 });

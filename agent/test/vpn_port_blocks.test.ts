@@ -16,7 +16,7 @@ const [exit] = exits;
 const authority = {
   ...{ by: 'vpn', account: 1, user: 1, token_version: 1, expiry: null, generation: 0 },
 } as const;
-/** As the kernel has them by itself. */
+/** The kernel's default. */
 const usualPorts = { first: 32_768, last: 60_999 };
 const [network] = parseNetworks('100.80.0.0/20');
 const rules = {
@@ -54,7 +54,7 @@ async function open(exit_ip: string = exit): Promise<VpnSession> {
   return session;
 }
 
-/** Ends these; their tunnels are gone, and their bytes reported. */
+/** Ends these sessions, removes their tunnels, and reports their bytes. */
 async function leave(leaving: readonly VpnSession[]): Promise<void> {
   const staying = [...sessions.all].filter((session) => !leaving.includes(session));
   const tunnels = staying.map(({ address, ends }) => {

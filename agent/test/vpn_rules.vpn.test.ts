@@ -1,4 +1,4 @@
-// The rules of the VPN in the kernel, in a network namespace, while other programs change them.
+// The rules of the VPN in the kernel of a network namespace, while other programs change them.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// The node of the tests of the VPN: its addresses, records and passwords, and what is beyond it.
+// The node in tests of the VPN: its addresses, records and passwords, and the Internet behind it.
 
 import type { ServerValue } from '../../kit/src/node_interface.ts';
 import { vpnPassword, vpnServices } from '../../kit/src/vpn_password.ts';
@@ -7,20 +7,20 @@ import { contractRecord, userRecord } from './node_records.ts';
 
 export const exits = ['203.0.113.1', '203.0.113.2'] as const;
 export const hostname = 'fra1.example.net';
-/** In the Internet beyond: answers the address of its client, and gives and takes bytes. */
+/** The origin on the Internet: reports the address of its client, and sends and receives bytes. */
 export const origin = '9.9.9.9';
-/** Beyond as well, but private: never to be reached. */
+/** An origin with a private address, which must never be reached. */
 export const privateIp = '10.9.9.9';
 export const port = 8080;
-/** Of the server, from which its passwords follow. */
+/** The server's key, from which its passwords are derived. */
 export const vpnKey = Buffer.alloc(32, 7).toString('base64url');
 
-/** The part that seals packets: the kernel only in a machine whose kernel has ESP. */
+/** The part that encrypts packets; the kernel only on a machine whose kernel has ESP. */
 export const ipsec = process.env.EXITWARD_TEST_VPN_IPSEC ?? 'userspace';
-/** Whether packets go through a device, which counts them. */
+/** Whether packets pass a device, which counts them. */
 export const hasDevice = ipsec === 'userspace';
 
-/** Lets alice of the first account in. */
+/** The authority of alice of the first account. */
 export const vpnAuthority = {
   by: 'vpn',
   account: 1,
@@ -55,9 +55,9 @@ export const passwordOf = (account: number, token_version = 1, expiry: number | 
 /** The proposals of a client, in strongSwan's spelling. */
 export interface Words {
   ike: string[];
-  /** With a group: it asks for forward secrecy, and takes nothing else. */
+  /** With a group: the client requires forward secrecy. */
   esp: string[];
-  /** Seconds until it begins new keys; none: not in a test's time. */
+  /** Seconds until the client begins new keys; undefined: not during a test. */
   renewed_after?: { ike: number; esp: number };
 }
 

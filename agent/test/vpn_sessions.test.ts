@@ -1,5 +1,5 @@
-// Lives of the VPN's sessions over a kernel that is only numbers: logins, changes, deaths and
-// counts in any order, each command taking its time.
+// Lives of the VPN's sessions with a model of the kernel: logins, changes, deaths and counts in any
+// order, with commands that take their time.
 
 import { expect, test } from 'vitest';
 import { parseNetworks } from '../../kit/src/address.ts';
@@ -36,7 +36,7 @@ const noon = 1_800_000_000;
 const vpnKey = Buffer.alloc(32, 9).toString('base64url');
 const exitIp = '198.51.100.1';
 const accounts = [1, 2, 3];
-/** Six for IKE, so that they come again. */
+/** Six for IKE, so that addresses are reused. */
 const pool = rangeOf(parseNetworks('100.80.0.0/28')[0] as never);
 const ppp = ['100.80.0.9', '100.80.0.10'];
 const rules: Rules = {
@@ -57,7 +57,7 @@ const records: NodeRecord[] = [
   ...accounts.flatMap((account) => [contract(account), userRecord(account)]),
 ];
 
-/** Resolves when all has gone as far as it can. */
+/** Resolves when no part can continue. */
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 class Life {
@@ -67,9 +67,9 @@ class Life {
   readonly #policy = new Policy();
   #now = noon;
   #sessions: VpnSessions;
-  /** The kernel's commands under way; each is let go on by chance. */
+  /** The kernel's commands under way, which continue at random. */
   #waiting: Array<() => void> = [];
-  /** The work of the agent meanwhile; nothing of a dead one. */
+  /** The agent's work under way; none of a dead agent. */
   #doing = new Set<Promise<void>>();
   #changes = 0;
   readonly #tunnels = new Map<string, Tunnel>();
@@ -78,10 +78,10 @@ class Life {
   /** Reported by polls, and not on disk yet. */
   #unkept: { cursor: unknown; finished: Traffic[] } | undefined;
   #isPolling = false;
-  /** The tunnels of sessions that the kernel lost are there until the next look. */
+  /** Tunnels of sessions that the kernel lost, which exist until the next look. */
   #isLost = false;
   readonly #billed = new Map<string, Bytes>();
-  /** Those that were reported as ended by a change, or by time. */
+  /** Sessions that were reported as ended by a change, or by time. */
   readonly #revoked = new Set<string>();
   /** The least that is billed of a session that the kernel lost. */
   readonly #lost = new Map<string, Bytes>();
@@ -109,7 +109,7 @@ class Life {
     this.#check();
   }
 
-  /** Does something that waits for the kernel, for as long as this agent lives. */
+  /** Runs work that waits for the kernel, while this agent lives. */
   #do(work: (isAlive: () => boolean) => Promise<void>): void {
     const sessions = this.#sessions;
     const isAlive = () => this.#sessions === sessions;
@@ -128,7 +128,7 @@ class Life {
     next?.();
   }
 
-  /** Lets all go on, until the agent has nothing more to do. */
+  /** Lets all commands continue, until the agent has no more work. */
   async quiet(): Promise<void> {
     while (this.#doing.size > 0 || this.#waiting.length > 0) {
       this.goOn();
@@ -167,7 +167,7 @@ class Life {
       ).toBeUndefined();
       const isShared = !this.#isLost && this.#tunnels.has(address);
       expect(isShared, 'the address has a tunnel').toBe(false);
-      // charon does not wait for that long.
+      // charon does not wait that long.
       if (this.#now - outcome.since >= 30) return;
       if (this.#random.between(0, 4) > 0) this.#tunnels.set(address, { ike: connection });
     });
@@ -216,7 +216,7 @@ class Life {
   }
 
   /**
-   * When it is over, nothing is open that may not be, except those that are about to be refused.
+   * Afterwards no session is open that is not allowed, except those that are about to be refused.
    */
   closeRevoked(accounts?: number[]): void {
     const [change, at] = [this.#changes, this.#now];
@@ -239,7 +239,7 @@ class Life {
     });
   }
 
-  /** When it is over, the sessions that the account had are over; later ones may stay. */
+  /** Afterwards the sessions that the account had are over; later ones may stay. */
   endByOrder(): void {
     const account = this.#random.one(accounts);
     const before = [...this.#sessions.all].filter(
@@ -309,7 +309,7 @@ class Life {
     this.closeRevoked();
   }
 
-  /** For good, whatever login is under way or was decided just now; later it is started again. */
+  /** Stops the agent for good, even during a login. Later it is started again. */
   async stop(): Promise<void> {
     this.#do(() => this.#sessions.shut());
     this.login();
@@ -326,7 +326,7 @@ class Life {
     return this.killAgent();
   }
 
-  /** Of what it kept the bytes are due that are in the journal, and no more than passed. */
+  /** For lost sessions, at least the bytes in the journal are billed, and no more than passed. */
   #lose(): void {
     for (const address of this.#kernel.kept.keys()) {
       const connection = this.#nameAt(address);
@@ -357,14 +357,14 @@ class Life {
     const least = this.#lost.get(connection) ?? due;
     const isEnough = up >= least.up && down >= least.down;
     const isTooMuch = up > due.up || down > due.down;
-    // Looked at after each step: making an assertion of it costs as much as all else.
+    // Compared after each step: `expect` would cost as much as everything else.
     if (isEnough && !isTooMuch) return;
     expect.fail(`${connection}: ${JSON.stringify({ billed: { up, down }, least, due })}`);
   }
 
   /**
-   * Nothing is open that may not be, once all is done; and nothing is open, kept or unbilled once
-   * all have left.
+   * At the end no session is open that is not allowed. When all clients have left, none is open,
+   * held or unbilled.
    */
   async end(): Promise<void> {
     await this.quiet();
@@ -397,7 +397,7 @@ class Life {
 }
 
 type Act = (life: Life) => void | Promise<void>;
-/** Each as often as its number says. */
+/** Steps, each with its weight. */
 const acts: Array<[times: number, name: string, act: Act]> = [
   [30, 'the kernel goes on', (life) => life.goOn()],
   [5, 'all goes on', (life) => life.quiet()],

@@ -1,5 +1,5 @@
-// The tunnels in charon's list, which may be read while new keys move one of them; and those of
-// every service as people look at them.
+// The tunnels in charon's list, which may be read while new keys move one of them; and the tunnels
+// of every service, as people see them.
 import { expect, test } from 'vitest';
 import { parseNetworks } from '../../kit/src/address.ts';
 import { groupConnections } from '../src/connection_groups.ts';

@@ -50,7 +50,7 @@ beforeEach(() => {
   startAgent();
 });
 
-/** The tunnel's address inside, or why there is none. */
+/** Logs in; returns the address inside the tunnel, or why there is none. */
 async function connect(address: string): Promise<string> {
   const allowed = { verdict: 'allow', authority, exit_ip } as Allowed;
   const outcome = await sessions.open(allowed, undefined, undefined, 'vpn-ikev2', address);
@@ -60,7 +60,7 @@ async function connect(address: string): Promise<string> {
   return outcome.address;
 }
 
-/** A second of an agent; charon lists the newest tunnel first. */
+/** Runs one second of an agent. charon lists the newest tunnel first. */
 async function second(): Promise<void> {
   now += 1;
   sessions.noteTunnels(new Map([...tunnels].reverse()));
@@ -208,7 +208,7 @@ test('connections by the proxy of the node, and those of other nodes, count toge
   expect(engine.held()).toEqual([{ ...of, connections: 2, networks: [] }]);
   expect(restOfProxy).toMatchObject([{ ...of, connections: 1, ahead: 0, networks: [] }]);
   expect(await connect('192.0.2.1')).toBe('too_many_connections');
-  // Another node has one, and the user came to this one first.
+  // Another node has a tunnel, but the one here came first.
   const elsewhere = { ...of, connections: 1, ahead: 0, networks: [] };
   byProxy.length = 0;
   engine.share([elsewhere]);
@@ -217,7 +217,7 @@ test('connections by the proxy of the node, and those of other nodes, count toge
   engine.share([elsewhere]);
   await second();
   expect(open()).toEqual([first]);
-  // The user came there first: with the proxy's there is no room for the tunnel.
+  // Those elsewhere came first. With the proxy's connection, there is no room for the tunnel.
   engine.share([{ ...elsewhere, ahead: 1 }]);
   await second();
   expect(open()).toEqual([]);

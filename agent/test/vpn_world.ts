@@ -1,5 +1,5 @@
-// The world around a VPN under test, in network namespaces: clients with a real charon, a node, and
-// the Internet beyond it.
+// The network of a VPN under test, in namespaces: clients with a real charon, a node, and the
+// Internet behind it.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -45,14 +45,13 @@ export class VpnWorld {
   #settings: Record<string, string> = {};
   #revision = 1;
 
-  /** `settings`: of the node, whenever it starts. */
+  /** `settings`: those of the node, for each start. */
   async start(clients: number, settings: Record<string, string> = {}): Promise<void> {
     this.#settings = settings;
     const clientNames = Array.from({ length: clients }, (_, index) => `client${index + 1}`);
     this.#make([...names, ...clientNames]);
     this.#link('node', 'beyond', [...exits], [origin, privateIp]);
-    // As each machine on the Internet has one: the kernel's policies apply to packets that are
-    // routed.
+    // A default route, as on the Internet: the kernel's policies apply only to routed packets.
     this.ip('node', 'route add default dev to-beyond');
     this.run('node', 'sysctl', '-qw', 'net.ipv4.ip_forward=1');
     await this.spawnReady('beyond', [process.execPath, '-e', originProgram]);
@@ -67,7 +66,7 @@ export class VpnWorld {
     writeFileSync(join(this.dir, 'node.crt'), this.#certificate.cert);
     writeFileSync(join(this.dir, 'node.key'), this.#certificate.key, { mode: 0o600 });
     await this.startNode();
-    // As the meter does at its start.
+    // The meter's first poll.
     await this.node.ask({ do: 'tick' });
     await this.node.ask({ do: 'replace', revision: this.#revision, records: vpnRecords() });
   }
@@ -109,8 +108,8 @@ export class VpnWorld {
   }
 
   /**
-   * Waits until the node serves all that it is to. Right after its start it has no faults, and
-   * serves nothing.
+   * Waits until the node serves everything. Right after its start it serves nothing, and has no
+   * faults.
    */
   async serving(): Promise<void> {
     for (let tries = 0; ; tries += 1) {
@@ -129,7 +128,7 @@ export class VpnWorld {
   }
 
   /**
-   * Switches IPv6 on or off, everywhere or but on the node. The node may have a way to go for it,
+   * Switches IPv6 on or off, everywhere or except on the node. The node may have a route for it,
    * and forward it.
    */
   setIpv6(on: boolean, { node = on, route = false, forwards = false } = {}): void {
@@ -153,7 +152,7 @@ export class VpnWorld {
     return Number(readFileSync(join(this.dir, 'node', 'vpn', 'charon.pid'), 'utf8'));
   }
 
-  /** Bytes that the device of the tunnels sent and received there. */
+  /** The bytes that the device of the tunnels has sent and received. */
   deviceBytes(name = 'node'): { up: number; down: number } {
     const read = (direction: string) =>
       Number(this.run(name, 'cat', `/sys/class/net/ipsec0/statistics/${direction}_bytes`));
@@ -166,7 +165,7 @@ export class VpnWorld {
     return execFileSync('ip', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
   }
 
-  /** Has one process do commands of `ip` in a namespace. */
+  /** Runs several commands of `ip` in a namespace, in one process. */
   ip(name: string, ...commands: string[]): void {
     const args = ['-netns', this.nameOf(name), '-batch', '-'];
     execFileSync('ip', args, { input: commands.join('\n') });
@@ -197,7 +196,7 @@ export class VpnWorld {
     if (!process.env.KEEP) rmSync(this.dir, { recursive: true, force: true });
   }
 
-  /** Starts a program, and waits until it says that it is ready. */
+  /** Starts a program, and waits until it reports that it is ready. */
   async spawnReady(name: string, command: string[], env?: Record<string, string>) {
     const child = this.spawn(name, command, env);
     const [first] = await Promise.race([
@@ -218,7 +217,7 @@ export class VpnWorld {
     for (const name of made) this.ip(name, 'link set lo up');
   }
 
-  /** A cable between two, each with its addresses; the routes go to what the other has. */
+  /** Connects two namespaces by a cable, each with its addresses, and routes to the other's. */
   #link(near: string, far: string, here: string[], there: string[]): void {
     const [nearDevice, farDevice] = [`to-${far}`, `to-${near}`];
     const end = (link: string, own: string[], beyond: string[]) => [
@@ -241,7 +240,7 @@ export class NodeProcess {
 
   constructor(child: ChildProcess) {
     this.#child = child;
-    // Where it has ended, the missing answer says so.
+    // If the process has ended, the missing response shows that.
     child.stdin?.on('error', () => {});
     const input = child.stdout as NonNullable<ChildProcess['stdout']>;
     this.#lines = createInterface({ input })[Symbol.asyncIterator]();

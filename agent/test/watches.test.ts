@@ -1,4 +1,4 @@
-// Watches: the node answers at once and every few seconds while a watch lasts, and does nothing
+// Watches: the node answers at once and then every few seconds during a watch, and does nothing
 // without one.
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
