@@ -86,7 +86,7 @@ export class BareSquid {
       user: this.#user?.name,
       decider: [],
       certificate: undefined,
-      own: new Set(),
+      own_addresses: new Set(),
       name_servers: [],
     });
     const lines = conf.split('\n').filter((line) => !decisions.test(line));

@@ -212,9 +212,9 @@ export class UserCounts {
     now: number,
   ): string[] {
     if (limits.addresses === undefined) return [];
-    const own = counted ? this.#usedLately(limits, counted, now) : [];
+    const here = counted ? this.#usedLately(limits, counted, now) : [];
     const { networks = [], networks_behind = [] } = elsewhere ?? {};
-    return [...new Set([...networks, ...own, ...networks_behind])];
+    return [...new Set([...networks, ...here, ...networks_behind])];
   }
 
   #usedLately({ addresses, address_seconds }: UserLimits, { networks }: Counted, now: number) {

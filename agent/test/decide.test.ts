@@ -312,15 +312,18 @@ test('the password of the checks opens nothing when the node makes none', () => 
 });
 
 test('what the node has itself is no destination, neither by interface nor by exit, unless it is allowed', () => {
-  const own = new Set(['8.8.4.4', '2600::44']);
-  for (const host of own) {
+  const ownAddresses = new Set(['8.8.4.4', '2600::44']);
+  for (const host of ownAddresses) {
     const port = host.includes(':') ? 10_006 : 10_001;
     const verdictBy = (rules: Rules) =>
       decide(policy, rules, { ...alice, port, host, destination_port: 443 }, noon).verdict;
     expect([host, verdictBy(rules)]).toEqual([host, 'allow']);
-    expect([host, verdictBy({ ...rules, own })]).toEqual([host, 'deny']);
+    expect([host, verdictBy({ ...rules, own_addresses: ownAddresses })]).toEqual([host, 'deny']);
     const allowed = parseNetworks(host);
-    expect([host, verdictBy({ ...rules, own, allowed })]).toEqual([host, 'allow']);
+    expect([host, verdictBy({ ...rules, own_addresses: ownAddresses, allowed })]).toEqual([
+      host,
+      'allow',
+    ]);
   }
   const heard = new Policy();
   const exit_ips = [{ ip: '8.8.4.5', port_base: 1 }];

@@ -262,7 +262,9 @@ export class Oracle {
       isBetween(numberOf(first), number, numberOf(last)),
     );
     const exits = this.#newest('server')?.exit_ips.map((exit) => exit.ip) ?? [];
-    const isOwn = [...exits, ...(this.#rules.own ?? [])].some((exit) => numberOf(exit) === number);
+    const isOwn = [...exits, ...(this.#rules.own_addresses ?? [])].some(
+      (exit) => numberOf(exit) === number,
+    );
     return isAllowed || (isOnTheInternet(ip) && !isOwn);
   }
 

@@ -109,8 +109,8 @@ test('new name servers of the machine make a new configuration, unless the opera
   const before = confOf({}, undefined, ['192.0.2.1']);
   expect(before).toEqual(confOf({}, undefined, ['192.0.2.1']));
   expect(before).not.toEqual(confOf({}, undefined, ['192.0.2.1', '192.0.2.2']));
-  const own = (server: string) => confOf({ dns_servers: ['9.9.9.9'] }, undefined, [server]);
-  expect(own('192.0.2.1')).toEqual(own('192.0.2.2'));
+  const confWith = (server: string) => confOf({ dns_servers: ['9.9.9.9'] }, undefined, [server]);
+  expect(confWith('192.0.2.1')).toEqual(confWith('192.0.2.2'));
 });
 
 test('a cap is Squid’s as far as it knows of it, and an idle tunnel has its time', () => {

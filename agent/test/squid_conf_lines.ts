@@ -33,6 +33,6 @@ export const confOf = (
     user: 'proxy',
     decider: ['/usr/bin/node', '/opt/decider.js'],
     certificate: undefined,
-    own: new Set(['9.9.9.10', '10.0.0.1', '2600::44']),
+    own_addresses: new Set(['9.9.9.10', '10.0.0.1', '2600::44']),
     name_servers,
   }).split('\n');

@@ -108,7 +108,7 @@ class EmbeddedEngine implements Engine {
     this.#ctx = {
       replica,
       users,
-      rules: { ...rules, own: ownAddresses() },
+      rules: { ...rules, own_addresses: ownAddresses() },
       clock,
       log,
       resolver: new Resolver(config.dns_servers, clock),
@@ -145,7 +145,8 @@ class EmbeddedEngine implements Engine {
       });
     void lookAfter(evaluateSeconds, () => this.#closeRevoked());
     void lookAfter(retrySeconds, () => {
-      this.#ctx.rules = { ...this.#ctx.rules, own: ownAddresses(this.#ctx.rules.own) };
+      const { rules } = this.#ctx;
+      this.#ctx.rules = { ...rules, own_addresses: ownAddresses(rules.own_addresses) };
       this.#ctx.resolver.followMachine();
       this.#ctx.outgoing_ports = readOutgoingPorts();
       return this.#listen();

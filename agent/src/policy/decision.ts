@@ -60,7 +60,7 @@ export interface Rules {
    * Addresses of this machine's interfaces, kept up to date by the engines. Exit addresses need not
    * be among them.
    */
-  own?: ReadonlySet<string>;
+  own_addresses?: ReadonlySet<string>;
   /** IP authentication ends this long after the control plane was last heard from. */
   staleness_seconds: number;
   /** The node's own checks, which are not billed and may reach only this destination. */

@@ -40,7 +40,7 @@ export function isSameFamily(ip: string, other: string): boolean {
  */
 export function mayReach(
   { server }: Policy,
-  { allowed, own: ownAddresses }: Rules,
+  { allowed, own_addresses: ownAddresses }: Rules,
   ip: string,
 ): boolean {
   return mayDial(

@@ -250,7 +250,7 @@ export class Fleet {
       user: user?.name,
       decider: [process.execPath, deciderFile, dir, squid.paths.rules, squid.paths.agent_socket],
       certificate,
-      own: ownAddresses(),
+      own_addresses: ownAddresses(),
       name_servers: machineNameServers(),
     });
     const inForce = listeners.map(({ port, exit_ip, tls }) => ({

@@ -72,7 +72,7 @@ export interface ConfOptions {
   /** Differs for each certificate, so that a renewed one changes the configuration. */
   certificate: string | undefined;
   /** Addresses of this machine. */
-  own: ReadonlySet<string>;
+  own_addresses: ReadonlySet<string>;
   /** Those of this machine, since Squid reads them only with its configuration. */
   name_servers: readonly string[];
 }
@@ -90,7 +90,7 @@ export function squidConf(options: ConfOptions): string {
   }
   const exits = groupByExit(listeners);
   const refused = refusedDestinations(
-    [...options.own, ...exits.map(([exit_ip]) => exit_ip)],
+    [...options.own_addresses, ...exits.map(([exit_ip]) => exit_ip)],
     config.allowed,
   );
   const lines = [

@@ -90,7 +90,10 @@ const evaluator = new Evaluator({
 
 function readRules(): Omit<RulesFile, 'rules' | 'allowed'> & { rules: Rules } {
   const { rules, allowed, ...others } = JSON.parse(readFileSync(rulesFile, 'utf8')) as RulesFile;
-  return { ...others, rules: { ...rules, allowed: parseNetworks(allowed), own: ownAddresses() } };
+  return {
+    ...others,
+    rules: { ...rules, allowed: parseNetworks(allowed), own_addresses: ownAddresses() },
+  };
 }
 
 // ---- Squid --------------------------------------------------------------------------------
@@ -396,6 +399,7 @@ every(policySizeMs, () => {
   if (agent) sendSize();
 });
 every(ownAddressesMs, () => {
-  evaluator.rules = { ...evaluator.rules, own: ownAddresses(evaluator.rules.own) };
+  const { rules } = evaluator;
+  evaluator.rules = { ...rules, own_addresses: ownAddresses(rules.own_addresses) };
 });
 every(ownListMs, takeOwnList);
