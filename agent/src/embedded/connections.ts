@@ -49,7 +49,7 @@ export class Connection {
   /** Bytes transferred before the current exchange. */
   #before = { up: 0, down: 0 };
   /** The total of all bytes when a look last found it increased, and the time of that look. */
-  #moved: { bytes: number; at: number };
+  #lastMove: { bytes: number; at: number };
 
   constructor(
     name: string,
@@ -64,7 +64,7 @@ export class Connection {
     this.socket = socket;
     this.port = port;
     this.since = since;
-    this.#moved = { bytes: 0, at: since };
+    this.#lastMove = { bytes: 0, at: since };
     this.own = own;
     this.#onFinished = onFinished;
     this.#onUsed = onUsed;
@@ -151,10 +151,10 @@ export class Connection {
   /** Its bytes so far, and the look at which they last increased. */
   look(now: number): { up: number; down: number; last_byte_at: number } {
     const { up, down } = this.#transferred();
-    const { bytes, at } = this.#moved;
-    if (up + down > bytes) this.#moved = { bytes: up + down, at: now };
-    else if (at > now) this.#moved = { bytes, at: now }; // The clock was set back.
-    return { up, down, last_byte_at: this.#moved.at };
+    const { bytes, at } = this.#lastMove;
+    if (up + down > bytes) this.#lastMove = { bytes: up + down, at: now };
+    else if (at > now) this.#lastMove = { bytes, at: now }; // The clock was set back.
+    return { up, down, last_byte_at: this.#lastMove.at };
   }
 
   #beginNext(): void {

@@ -83,7 +83,7 @@ export class Link {
   #unacknowledged: Position | undefined;
   #needsSnapshot = false;
   /** Questions and orders that wait until the changes before them are applied. */
-  #passing: Array<Question | Order> = [];
+  #pending: Array<Question | Order> = [];
   #isFollowing = false;
   #lastHeardAt: number | undefined;
   /** Steady seconds. */
@@ -198,7 +198,7 @@ export class Link {
     }
     const records = readAll(received);
     for (const record of records) {
-      if (isQuestion(record) || record.kind === 'end_connections') this.#passing.push(record);
+      if (isQuestion(record) || record.kind === 'end_connections') this.#pending.push(record);
       this.#onRecord(record);
       if (record.kind === 'unreadable') this.#log.error({ record }, 'a record cannot be read');
       const { kind } = record;
@@ -304,7 +304,7 @@ export class Link {
   async #apply(): Promise<void> {
     this.#hasUnapplied = false;
     const stored = this.#store.position;
-    const passingCount = this.#passing.length;
+    const pendingCount = this.#pending.length;
     const applied = await this.#engine.catchUp();
     // If the policy was replaced meanwhile, the next round applies it.
     const isSame = stored && stored.epoch === this.#store.position?.epoch;
@@ -315,7 +315,7 @@ export class Link {
     if (held && covers(applied, held)) this.#behindSince = undefined;
     this.#unacknowledged = this.#store.isSound ? this.#storedOf(applied) : undefined;
     this.#events.emit('moved');
-    for (const record of this.#passing.splice(0, passingCount)) this.#carryOut(record);
+    for (const record of this.#pending.splice(0, pendingCount)) this.#carryOut(record);
   }
 
   /** The part of a position that is stored. Workers may have changes that no disk has. */

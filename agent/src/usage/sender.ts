@@ -49,7 +49,7 @@ export class Sender {
   readonly #limits: Pick<Limits, 'answered'> | undefined;
   readonly #userLimits: Pick<Limits, 'answered'> | undefined;
   /** Ends the pause after a batch. */
-  #rest = new AbortController();
+  #pause = new AbortController();
   /**
    * Failures since a batch was accepted, or the control plane became reachable. `#delay` ends the
    * delay after a failure.
@@ -85,12 +85,12 @@ export class Sender {
       if (signal.aborted) return;
       try {
         // If another batch is requested while this one is on its way, it follows at once.
-        this.#rest = new AbortController();
+        this.#pause = new AbortController();
         await this.send();
         if (this.#fault !== undefined) this.#log.info('usage is reported again');
         this.#failures = 0;
         this.#fault = undefined;
-        const either = AbortSignal.any([signal, this.#rest.signal]);
+        const either = AbortSignal.any([signal, this.#pause.signal]);
         await this.#clock.sleep(this.#reportSeconds, either);
       } catch (error) {
         this.#failures += 1;
@@ -107,7 +107,7 @@ export class Sender {
 
   /** Sends the next batch without a pause, if the last one was accepted. */
   hurry(): void {
-    this.#rest.abort();
+    this.#pause.abort();
   }
 
   /**

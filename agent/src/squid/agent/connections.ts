@@ -21,7 +21,7 @@ import { basesOf, type Cursor, cursorOfSquids, isSame, leave, restore } from './
 import type { MeterLine } from './meter_log.ts';
 
 /** The death of a Squid is noticed late: this many polls may have read its log by then. */
-const pollsLately = 5;
+const recentPolls = 5;
 /**
  * How long to wait for the line of an ended connection. Squid writes it when the other end is
  * closed; on a full disk, never.
@@ -51,11 +51,11 @@ export class Connections {
   /** By Squid: how many more lists are searched for suspects. */
   readonly #searches = new Map<number, number>();
   /** The logs and sockets at the engine's start: a new journal begins after them. */
-  #begun: { logs: Cursor['logs']; sockets: Socket[] } = { logs: {}, sockets: [] };
+  #journalStart: { logs: Cursor['logs']; sockets: Socket[] } = { logs: {}, sockets: [] };
   /** The cursor of the last poll, which the state here belongs to. */
   #lastCursor: Cursor | undefined;
   /** From the last polls, newest first: by name, bytes of lines without a listed connection. */
-  #lately: Map<string, Bytes & { squid: number }>[] = [];
+  #recentLines: Map<string, Bytes & { squid: number }>[] = [];
   /** From the last lists, newest first: by name, vanished connections with no bytes ahead. */
   #gone: Map<string, Connection>[] = [];
   readonly #claims: Claims;
@@ -66,7 +66,7 @@ export class Connections {
    * The cookies of destroyed sockets that were counted with a dead Squid. No later Squid had those
    * connections.
    */
-  readonly #spent = new Set<string>();
+  readonly #countedCookies = new Set<string>();
 
   constructor(options: {
     listSockets: (ports: readonly number[]) => Promise<Socket[]>;
@@ -197,7 +197,7 @@ export class Connections {
       const end = await log.end(now);
       if (end) logs[log.path] = end;
     }
-    this.#begun = { logs, sockets };
+    this.#journalStart = { logs, sockets };
   }
 
   /**
@@ -213,7 +213,7 @@ export class Connections {
   ): Promise<Poll> {
     const from = cursorOfSquids(cursor);
     const isNext = this.#lastCursor !== undefined && isSame(from, this.#lastCursor);
-    const logs = from?.logs ?? this.#begun.logs;
+    const logs = from?.logs ?? this.#journalStart.logs;
     const starts = squids.map(({ start }) => start);
     // The log is read before the list, so a request that ends in between is not missed: its line is
     // read at the next poll.
@@ -228,9 +228,9 @@ export class Connections {
     this.#claims.look(now);
     const finished: Finished[] = [];
     const logged = new Map<string, Bytes>();
-    const others = [isExtra ? 1 : 0, isExtra ? pollsLately : pollsLately - 1] as const;
-    const lately = new Map(isExtra ? this.#lately[0] : []);
-    this.#lately = [lately, ...this.#lately.slice(...others)];
+    const others = [isExtra ? 1 : 0, isExtra ? recentPolls : recentPolls - 1] as const;
+    const recent = new Map(isExtra ? this.#recentLines[0] : []);
+    this.#recentLines = [recent, ...this.#recentLines.slice(...others)];
     this.#gone = [new Map(isExtra ? this.#gone[0] : []), ...this.#gone.slice(...others)];
     const positions: Cursor['logs'] = {};
     for (const [index, { entries, position }] of parts.entries()) {
@@ -247,7 +247,7 @@ export class Connections {
           const { connection } = entry;
           ofSquid.add(connection);
           if (this.#takeLine(entry, finished, logged)) continue;
-          lately.set(connection, { ...sum(lately.get(connection), entry), squid: squid.number });
+          recent.set(connection, { ...sum(recent.get(connection), entry), squid: squid.number });
         }
       }
     }
@@ -288,7 +288,7 @@ export class Connections {
   #finish(squid: TrackedSquid, destroyed: TrackedSquid['destroyed'], now: number): Finished[] {
     this.#addYoung(squid, destroyed ?? new Map());
     // The next Squid's connections may have the same names.
-    for (const names of this.#lately) {
+    for (const names of this.#recentLines) {
       for (const [name, line] of names) if (line.squid === squid.number) names.delete(name);
     }
     const finished: Finished[] = [];
@@ -323,14 +323,14 @@ export class Connections {
   #addYoung(squid: TrackedSquid, destroyed: ReadonlyMap<string, Socket>): void {
     const newest = new Map<string, Socket>();
     for (const last of destroyed.values()) {
-      if (!squid.ports?.includes(last.port) || this.#spent.has(last.cookie)) continue;
-      this.#spent.add(last.cookie);
+      if (!squid.ports?.includes(last.port) || this.#countedCookies.has(last.cookie)) continue;
+      this.#countedCookies.add(last.cookie);
       newest.set(last.connection, last);
     }
     for (const [name, last] of newest) {
       const { socket, owner, base = sum(), over } = this.#live.get(name) ?? {};
       if (socket || over === last.cookie) continue;
-      const lines = this.#lately.flatMap((names) => names.get(name) ?? []);
+      const lines = this.#recentLines.flatMap((names) => names.get(name) ?? []);
       // TLS adds an unknown number of bytes to those of a line.
       if (lines.length > 0 && squid.tls_ports.has(last.port)) continue;
       const ended = [this.#ended, ...this.#gone].map((all) => all.get(name)?.socket?.cookie);
@@ -349,8 +349,8 @@ export class Connections {
     const owned = [...this.#live].filter(([, { owner }]) => owner);
     const { live, ended } = from
       ? restore(from, counted.values())
-      : { live: leave(this.#begun.sockets, squids), ended: new Map() };
-    this.#lately = [];
+      : { live: leave(this.#journalStart.sockets, squids), ended: new Map() };
+    this.#recentLines = [];
     this.#gone = [];
     this.#live = new Map(live);
     this.#ended = new Map(ended);

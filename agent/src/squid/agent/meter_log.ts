@@ -200,7 +200,7 @@ export class MeterLog {
    * The places where the last read ended and began, with the times at which they were reached.
    * After a failed poll, the next one begins where it began.
    */
-  #reached: Array<{ place: string; at: number }> = [];
+  #readPlaces: Array<{ place: string; at: number }> = [];
 
   /** `key`: seals the agent's own lines. */
   constructor(
@@ -236,7 +236,7 @@ export class MeterLog {
    */
   read(from: LogPosition | undefined, now = Number.POSITIVE_INFINITY): Promise<LogPart> {
     return this.#withFiles(async (files) => {
-      const start = this.#reached.find(({ place }) => place === placeOf(from));
+      const start = this.#readPlaces.find(({ place }) => place === placeOf(from));
       const seconds = now - (start?.at ?? Number.NEGATIVE_INFINITY);
       let budget = maxUnreadBytes * Math.max(1, seconds);
       const entries: LogPart['entries'] = [];
@@ -268,7 +268,7 @@ export class MeterLog {
         position = { inode, offset: next.offset, before: file.hash(next.offset), newest };
       }
       const end = { place: placeOf(position), at: now };
-      this.#reached = Number.isFinite(now) ? [end, ...(start ? [start] : [])] : [];
+      this.#readPlaces = Number.isFinite(now) ? [end, ...(start ? [start] : [])] : [];
       return { entries, position };
     });
   }
