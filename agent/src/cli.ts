@@ -16,7 +16,7 @@ import {
   type Shown,
 } from '../../kit/src/cli/output.ts';
 import { runProgram } from '../../kit/src/cli/program.ts';
-import { no, timeInWords } from '../../kit/src/cli/values.ts';
+import { invalid, timeInWords } from '../../kit/src/cli/values.ts';
 import { terminalWidth, wrapped } from '../../kit/src/cli/wrapped.ts';
 import { startFaults } from '../../kit/src/log.ts';
 import type { Answer } from '../../kit/src/node_interface.ts';
@@ -221,7 +221,7 @@ const showAnswer = (answer: Answer): Shown =>
 function port(text: string): number {
   const number = Number(text);
   if (/^\d{1,5}$/.test(text) && number >= 1 && number <= 65_535) return number;
-  throw no('a port', text, '1 to 65535');
+  throw invalid('a port', text, '1 to 65535');
 }
 
 // ---- doctor ---------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import { isSameAddress } from '../src/cli/values.ts';
 
 const start = Date.UTC(2027, 0, 31, 12) / 1000;
 
-const empty = { of: 'rows' };
+const empty = { noun: 'rows' };
 
 test('a span is of seconds, minutes or hours, and a day at most', () => {
   expect(['30', '30s', '5min', '24h'].map(span)).toEqual([30, 30, 300, 86_400]);

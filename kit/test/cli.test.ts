@@ -41,7 +41,7 @@ import {
   wrongTimes,
 } from './cli_cases.ts';
 
-const empty = { of: 'rows' };
+const empty = { noun: 'rows' };
 
 describe('values for people', () => {
   test.each(bytesInWords)('%i bytes', (count, words) => {
@@ -133,7 +133,7 @@ test('a list has a header in capitals for people, none for pipes; cells are esca
 });
 
 describe('an empty list', () => {
-  const users = { of: 'users', next: 'exw users add' };
+  const users = { noun: 'users', next: 'exw users add' };
   const list = { name: 'users list', list: true, arguments: undefined } as const;
   const options = {
     name: { summary: 'only this one', value: '<text>', read: String, filter: true },

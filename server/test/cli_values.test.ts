@@ -7,7 +7,7 @@ import { list, pastFrom, span } from '../../kit/src/cli/values.ts';
 import { countsInWords, statusesInWords } from '../src/cli/columns.ts';
 import { lifetime, size, sizeOrNone } from '../src/cli/values.ts';
 
-const empty = { of: 'rows' };
+const empty = { noun: 'rows' };
 
 describe('sizes', () => {
   test.each([

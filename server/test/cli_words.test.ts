@@ -168,7 +168,7 @@ test('who used an exit is not known while a node of it cannot say, and only othe
   const answer = { server: 'fra1' as string | null, uses: [], more: 0 };
   const shown = (...missing: Array<typeof silent>) =>
     usesShown({ ...answer, missing }, '198.51.100.7');
-  expect(shown().parts).toMatchObject([{ empty: { of: 'uses of this exit at that time' } }]);
+  expect(shown().parts).toMatchObject([{ empty: { noun: 'uses of this exit at that time' } }]);
   expect(shown(silent).parts).toMatchObject([{ empty: undefined }]);
   expect(shown(silent).sentence).toMatch(
     /^Not known\. No data from: fra1-a \(no log of that time\)\./,

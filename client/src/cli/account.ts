@@ -100,7 +100,7 @@ export const contract = command({
 
 /** The text for a contract without servers. */
 export const noServers = {
-  of: 'servers on the contract',
+  noun: 'servers on the contract',
   next: 'your provider adds them',
 };
 
@@ -119,7 +119,7 @@ export const servers = command({
         ['exit IPs', 'ip_count'],
         ['services', 'services', 'list'],
       ],
-      { of: 'servers', next: 'your provider adds them' },
+      { noun: 'servers', next: 'your provider adds them' },
     );
   },
 });
@@ -141,7 +141,7 @@ export const users = command({
         ['admin', 'flags.admin'],
         'token_version',
       ],
-      { of: 'active users', next: 'your administrator adds them in the console' },
+      { noun: 'active users', next: 'your administrator adds them in the console' },
     );
   },
 });
@@ -172,7 +172,7 @@ export const tokenCreate = command({
   summary: 'create a proxy access token and print it (current variant)',
   options: {
     user: {
-      known: 'users',
+      completes: 'users',
       summary: 'proxy user that the token is for',
       value: '<name>',
       read: String,

@@ -46,7 +46,7 @@ const columns: Column[] = [
 
 /** The user that connections from an address count as. */
 export const userOption = {
-  known: 'users',
+  completes: 'users',
   summary: 'user that connections from the address count as (default: the only proxy user)',
   value: '<name>',
   read: String,
@@ -84,7 +84,7 @@ async function idOfEntry({ client }: Account, entry: number | string | undefined
   return id;
 }
 
-const entryArgument = { known: 'addresses', read: idOrAddress, optional: true } as const;
+const entryArgument = { completes: 'addresses', read: idOrAddress, optional: true } as const;
 
 const add = command({
   name: 'authlist add',
@@ -226,7 +226,7 @@ const listAll = command({
     },
     user: {
       filter: true,
-      known: 'users',
+      completes: 'users',
       summary: 'only entries of these users',
       value: '<names>',
       read: list,
@@ -235,7 +235,7 @@ const listAll = command({
   run: async ({ options: { ip, user } }, session) => {
     const { client } = await session.account();
     return table(await client.authlist.list(given({ ip, user })), columns, {
-      of: 'addresses',
+      noun: 'addresses',
       next: 'exw authlist add',
     });
   },
@@ -247,7 +247,7 @@ const change = command({
   arguments: { entry: { ...entryArgument, summary: 'id or address of the entry' } },
   options: {
     ip: { summary: 'new address', value: '<ip>', read: address },
-    user: { known: 'users', summary: 'new user', value: '<name>', read: String },
+    user: { completes: 'users', summary: 'new user', value: '<name>', read: String },
     expiry: { summary: 'new expiry', value: '<time>', read: time },
   },
   run: async ({ arguments: { entry }, options: { ip, user, expiry } }, session) => {

@@ -63,7 +63,7 @@ function shownConnections(value: OpenConnections, by: string | undefined): Shown
   const list = {
     rows: value.sums ?? value.connections,
     columns: by === undefined ? columns : [by, 'groups', ...figures],
-    empty: { of: 'open connections' },
+    empty: { noun: 'open connections' },
   };
   const notes = notesOn(value);
   if (!process.stdout.isTTY) return { value, parts: [list], sentence: notes.join(' ') };

@@ -42,7 +42,7 @@ const add = command({
   summary: 'point a hostname at an IP address of your choice, on the override port',
   arguments: {
     server: {
-      known: 'servers',
+      completes: 'servers',
       summary: 'short name of a server on the contract',
       read: String,
     },
@@ -73,7 +73,7 @@ const listAll = command({
   options: {
     server: {
       filter: true,
-      known: 'servers',
+      completes: 'servers',
       summary: 'only entries on these servers',
       value: '<names>',
       read: list,
@@ -88,14 +88,14 @@ const listAll = command({
   run: async ({ options: { server, ip } }, session) => {
     const { client } = await session.account();
     return table(await client.overrides.list(given({ server, ip })), columns, {
-      of: 'custom DNS entries',
+      noun: 'custom DNS entries',
       next: 'exw dns add',
     });
   },
 });
 
 const idArgument = {
-  known: 'entries',
+  completes: 'entries',
   summary: 'id of the entry, as shown by dns list',
   read: id,
 } as const;
@@ -105,7 +105,7 @@ const change = command({
   summary: 'change an entry; it is pending until the proxies have applied the change',
   arguments: { id: idArgument },
   options: {
-    server: { known: 'servers', summary: 'new server', value: '<name>', read: String },
+    server: { completes: 'servers', summary: 'new server', value: '<name>', read: String },
     hostname: { summary: 'new hostname', value: '<name>', read: String },
     ip: { summary: 'new address', value: '<ip>', read: address },
     expiry: { summary: 'new expiry', value: '<time>', read: time },

@@ -75,12 +75,12 @@ export const doctor = command({
   summary: 'find out why a connection through the proxy fails, and how to fix it',
   options: {
     server: {
-      known: 'servers',
+      completes: 'servers',
       summary: 'server to check (default: the first that works)',
       value: '<name>',
       read: String,
     },
-    exit: { known: 'exits', summary: 'exit IP to check', value: '<ip>', read: address },
+    exit: { completes: 'exits', summary: 'exit IP to check', value: '<ip>', read: address },
     to: {
       summary: `destination to connect to through the exit (default: ${defaultDestination})`,
       value: '<host:port>',

@@ -35,7 +35,7 @@ export const portOptions = {
 /** The options by which a user signs in to the proxy. */
 export const credentialOptions = {
   user: {
-    known: 'users',
+    completes: 'users',
     summary: 'proxy user; requires --token-file',
     value: '<name>',
     read: String,
@@ -218,7 +218,7 @@ export const exits = command({
   options: {
     server: {
       filter: true,
-      known: 'servers',
+      completes: 'servers',
       summary: 'only these servers',
       value: '<names>',
       read: list,
@@ -238,7 +238,7 @@ export const exits = command({
     const servers = await proxyServers(account, options.server, options.service);
     const rows = rowsOf(servers, await withBasePort(account, options), credentials);
     if (!options.format)
-      return table(rows, columns, { of: 'exit IPs on the contract', next: 'exw servers' });
+      return table(rows, columns, { noun: 'exit IPs on the contract', next: 'exw servers' });
     return { value: rows, parts: [{ text: formats[options.format](rows, credentials) }] };
   },
 });

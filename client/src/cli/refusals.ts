@@ -75,6 +75,6 @@ export const refusals = command({
     const rows = await asPerson(session, given.options, (person) =>
       person.list<object>(`/refusals${query}`, limit),
     );
-    return newest(rows, limit, columns, { of: 'refusals' });
+    return newest(rows, limit, columns, { noun: 'refusals' });
   },
 });

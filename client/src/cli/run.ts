@@ -37,12 +37,12 @@ export const run = command({
   },
   options: {
     server: {
-      known: 'servers',
+      completes: 'servers',
       summary: 'server to use (default: the first that works)',
       value: '<name>',
       read: String,
     },
-    exit: { known: 'exits', summary: 'exit IP to use', value: '<ip>', read: address },
+    exit: { completes: 'exits', summary: 'exit IP to use', value: '<ip>', read: address },
     user: {
       ...userOption,
       summary: 'user that the traffic counts as (default: the only proxy user)',

@@ -1,6 +1,6 @@
 // Values as account holders write them on a command line: times from now on, addresses, ids, ports.
 import { isIPv4, isIPv6 } from 'node:net';
-import { no, pastFrom, timeFrom } from '../../../kit/src/cli/values.ts';
+import { invalid, pastFrom, timeFrom } from '../../../kit/src/cli/values.ts';
 
 export const now = (): number => Math.floor(Date.now() / 1000);
 
@@ -46,26 +46,26 @@ export function canonicalAddress(text: string): string | undefined {
 
 export function address(text: string): string {
   if (canonicalAddress(text) !== undefined) return text;
-  throw no('an IP address', text, 'one such as 203.0.113.7');
+  throw invalid('an IP address', text, 'one such as 203.0.113.7');
 }
 
 /** The id of an entry. */
 export function id(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw no('an id', text, 'a number, as shown in lists');
+  throw invalid('an id', text, 'a number, as shown in lists');
 }
 
 /** An entry of the authlist: by its id, or by its address. */
 export function idOrAddress(text: string): number | string {
   if (canonicalAddress(text) !== undefined) return text;
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw no('an id or an IP address', text, 'such as 12 or 203.0.113.7');
+  throw invalid('an id or an IP address', text, 'such as 12 or 203.0.113.7');
 }
 
 export function port(text: string): number {
   const number = Number(text);
   if (/^\d{1,5}$/.test(text) && number <= 65_535) return number;
-  throw no('a port', text, '0 to 65535');
+  throw invalid('a port', text, '0 to 65535');
 }
 
 /** Whether two texts are the same address: IPv6 has several spellings. */

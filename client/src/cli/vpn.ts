@@ -127,7 +127,7 @@ The service reports the address that it sees this machine at: that of an exit if
     const used = exits.find((exit) => exit.used);
     return {
       value: { address, exits },
-      parts: [{ rows: exits, columns: exitColumns, empty: { of: 'exit IPs with a VPN' } }],
+      parts: [{ rows: exits, columns: exitColumns, empty: { noun: 'exit IPs with a VPN' } }],
       sentence: used
         ? `This machine uses ${used.ip}, an exit of ${used.server}.`
         : `The service sees this machine at ${address}, which is none of these exits.`,

@@ -13,7 +13,7 @@ import { findCommand } from './parse.ts';
 /** The words that a value can be: fixed ones, or the names of records, which are asked for. */
 interface Possible {
   words: readonly string[];
-  known?: string | undefined;
+  records?: string | undefined;
   /** The arguments before it. */
   given?: readonly string[];
 }
@@ -31,7 +31,7 @@ export async function candidates<Session>(
     const values = await candidates(program, [...before, flag, value], ask);
     return values.map((word) => `${flag}=${word}`);
   }
-  const { words: fixed, known: records, given = [] } = possible(program, before, current);
+  const { words: fixed, records, given = [] } = possible(program, before, current);
   if (!records) return fixed.filter((word) => word.startsWith(current));
   // In a list with commas the last name is completed.
   const begun = current.slice(0, current.lastIndexOf(',') + 1);
@@ -51,7 +51,7 @@ function possible<Session>(program: Program<Session>, before: string[], current:
   const given = positionals(match.rest, options);
   const previous = options[(before.at(-1) ?? '').replace(/^--/, '')];
   if (previous?.value && before.at(-1)?.startsWith('--')) {
-    return { words: previous.choices ?? [], known: previous.known, given };
+    return { words: previous.choices ?? [], records: previous.completes, given };
   }
   if (current.startsWith('-')) return { words: Object.keys(options).map((name) => `--${name}`) };
   const all = Object.values(match.command.arguments ?? {});
@@ -60,7 +60,7 @@ function possible<Session>(program: Program<Session>, before: string[], current:
   const below = match.rest.length === 0 ? nextWords(commands, before) : [];
   return {
     words: [...(argument?.choices ?? []), ...below.filter(Boolean)],
-    known: argument?.known,
+    records: argument?.completes,
     given,
   };
 }

@@ -6,8 +6,8 @@ export type Reader<Value> = (text: string) => Value;
 
 /** The properties that arguments and options share. */
 interface Input {
-  /** The kind of records that its value names; a shell completes it from them. */
-  known?: string;
+  /** The kind of records from which a shell completes its value. */
+  completes?: string;
   /**
    * The request field that it sets, such as `expiry` or `limits.services`; by default the field of
    * the same name. An error about the field names this argument or option.

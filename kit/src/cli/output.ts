@@ -34,9 +34,11 @@ type Spelled = readonly [title: string, path: string, kind?: Kind];
 /** A column, spelled out; or the name of a text field that is also the title: `port_base`. */
 export type Column = string | Spelled;
 
-/** Of a list: what it holds, in the plural, and what to do when there are none. */
+/** The text for an empty list. */
 export interface Empty {
-  of: string;
+  /** The records of the list, in the plural: `users`. */
+  noun: string;
+  /** The next step, usually a command that adds one. */
   next?: string | undefined;
   /** The filters of this list: `--user alice`. */
   filters?: readonly string[];
@@ -166,9 +168,9 @@ export function textOf(part: Part, forPeople: boolean, width = Number.POSITIVE_I
 /** `No users. Next: exw …`; of a list that was narrowed `No users match --name alice.` */
 function emptyInWords(empty: Empty | undefined): string {
   if (!empty) return '';
-  const { of, next, filters = [] } = empty;
-  if (filters.length > 0) return `No ${of} match ${visible(filters.join(' '))}.\n`;
-  return `No ${of}.${next ? ` Next: ${next}` : ''}\n`;
+  const { noun, next, filters = [] } = empty;
+  if (filters.length > 0) return `No ${noun} match ${visible(filters.join(' '))}.\n`;
+  return `No ${noun}.${next ? ` Next: ${next}` : ''}\n`;
 }
 
 /** A line for each field, with its name in bold. */

@@ -145,12 +145,12 @@ function withoutCommand<Session>(
   if (noun && ['--help', '-h'].includes(verb ?? '')) return succeedWith(overview(program, noun));
   const unknown = noun ? verb : first || verb;
   if (unknown !== undefined && unknown !== '') {
-    const what = unknown.startsWith('-') ? 'option' : 'command';
+    const kind = unknown.startsWith('-') ? 'option' : 'command';
     const possibleWords = nextWords(commandsOf(program), noun ? [noun.noun] : []);
-    const suggestion = what === 'command' ? similar(unknown, possibleWords) : '';
+    const suggestion = kind === 'command' ? similar(unknown, possibleWords) : '';
     // The value of an unknown option may be a secret.
     const shown = unknown.replace(/(^-.*?)=.*/s, '$1');
-    throw new UsageFault(`unknown ${what} '${shown}'${suggestion}`);
+    throw new UsageFault(`unknown ${kind} '${shown}'${suggestion}`);
   }
   process.stderr.write(overview(program, noun));
   return 2;

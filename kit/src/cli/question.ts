@@ -24,15 +24,15 @@ export async function confirmed(
  * A secret, such as `Token`: from a person, without an echo, or all of standard input.
  * Errors: a failure when the person cancels.
  */
-export async function askSecret(what: string): Promise<string> {
+export async function askSecret(name: string): Promise<string> {
   if (!isTerminal()) {
     return (await standardInput()).replace(/\r?\n$/, '');
   }
-  process.stderr.write(`${what}: `);
+  process.stderr.write(`${name}: `);
   // A terminal whose echo goes nowhere.
   const silent = new Writable({ write: (_chunk, _encoding, written) => written() });
   const answer = await readLine('', silent);
-  if (answer === undefined) throw new Failure(`There is no ${what.toLowerCase()}.`);
+  if (answer === undefined) throw new Failure(`There is no ${name.toLowerCase()}.`);
   process.stderr.write('\n');
   return answer;
 }

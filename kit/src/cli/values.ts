@@ -4,8 +4,8 @@ import { UsageFault } from './failures.ts';
 import { now as currentTime } from './now.ts';
 
 /** The fault for a text that is not such a value. */
-export const no = (what: string, text: string, expected: string) =>
-  new UsageFault(`${quoted(text)} isn't ${what}; expected ${expected}`);
+export const invalid = (kind: string, text: string, expected: string) =>
+  new UsageFault(`${quoted(text)} isn't ${kind}; expected ${expected}`);
 
 const daySeconds = 86_400;
 /** Seconds by the unit; `m` is a minute, as a month is `mo`. */
@@ -41,7 +41,7 @@ export function timeFrom(text: string, now: number, relative = '+8h, +30d'): num
   const milliseconds = Date.parse(`${day}T${clock}${zone}`);
   // Date.parse takes 30 February for 2 March.
   if (Number.isNaN(milliseconds) || !new Date(`${day}T00:00Z`).toISOString().startsWith(day)) {
-    throw no(
+    throw invalid(
       'a time',
       text,
       `${relative}, 2027-01-31, 2027-01-31T12:00Z or epoch seconds; units are ${timeUnits}`,
@@ -72,7 +72,7 @@ export function span(text: string): number {
   const [, count, unit = 's'] = /^(\d{1,5})(s|m|min|h)?$/.exec(text) ?? [];
   const seconds = Number(count ?? Number.NaN) * (units[unit] ?? Number.NaN);
   if (seconds >= 1 && seconds <= 86_400) return seconds;
-  throw no('a span of time', text, `30s, 5m or 1h, a day at most; units are ${spanUnits}`);
+  throw invalid('a span of time', text, `30s, 5m or 1h, a day at most; units are ${spanUnits}`);
 }
 
 /** How many, at least one. */

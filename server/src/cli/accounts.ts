@@ -104,7 +104,7 @@ export const accountNoun = nounOf('account', 'accounts and their contracts', [
     list: true,
     summary: 'list all accounts',
     run: listAt('/accounts?limit=1000', shown, {
-      of: 'accounts',
+      noun: 'accounts',
       next: 'exitward account create <name>',
     }),
   },
@@ -206,7 +206,7 @@ export const undoNoun = nounOf('undo', 'undo a "remove all" of an account within
     run: listAt(
       `${account}/removals`,
       [['removal', 'removal_id'], 'list', 'entries', ['at', 'at', 'past']],
-      { of: 'removals in the last seven days' },
+      { noun: 'removals in the last seven days' },
     ),
   },
   undoable('authlist'),

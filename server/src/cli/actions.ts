@@ -56,8 +56,8 @@ export function countsInWords(counts: readonly Count[], isDryRun: boolean): stri
   const parts = counts
     .filter(([, count]) => count > 0)
     .map(([verb, count, noun]) => {
-      const what = noun === undefined ? String(count) : counted(count, noun);
-      return `${isDryRun ? verb : verb.replace(/e?$/, 'ed')} ${what}`;
+      const amount = noun === undefined ? String(count) : counted(count, noun);
+      return `${isDryRun ? verb : verb.replace(/e?$/, 'ed')} ${amount}`;
     });
   if (parts.length === 0) return 'Nothing to change.';
   const text = `${isDryRun ? 'would ' : ''}${parts.join(', ')}.`;

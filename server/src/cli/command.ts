@@ -89,7 +89,7 @@ function argumentOf(
   const argument = {
     read: String,
     ...(sets[name] ? { field: sets[name] } : {}),
-    ...(listName ? { known: listName } : {}),
+    ...(listName ? { completes: listName } : {}),
     ...(bracket === '[' ? { optional: true as const } : {}),
     ...(notes.has(name) ? { mayBeBlank: true as const } : {}),
     ...(dots ? { many: true as const } : {}),
@@ -111,7 +111,7 @@ function optionOf(
     ...(short ? { short } : {}),
     ...(value ? { value, read: parse } : {}),
     ...(choices ? { choices } : {}),
-    ...(listName ? { known: listName } : {}),
+    ...(listName ? { completes: listName } : {}),
     ...more,
     ...(notes.has(name) ? { mayBeBlank: true as const } : {}),
   };

@@ -129,7 +129,7 @@ export function connectionsShown(value: OpenConnections): Shown {
   const list = {
     rows: sums ?? connections,
     columns: sums ? sumColumns(sums) : columns,
-    empty: { of: 'open connections' },
+    empty: { noun: 'open connections' },
   };
   const notes = notesOn(value);
   // A pipe gets only the rows.
@@ -173,7 +173,7 @@ export function usesShown(value: ExitUses, exit_ip: string): Shown {
   });
   const { server, more, missing } = value;
   const isKnown = rows.length > 0 || missing.length === 0;
-  const empty = isKnown ? { of: 'uses of this exit at that time' } : undefined;
+  const empty = isKnown ? { noun: 'uses of this exit at that time' } : undefined;
   const list = { rows, columns: useColumns, empty };
   const silent = Array.from(
     Map.groupBy(missing, ({ reason }) => reason),

@@ -22,7 +22,7 @@ const contractColumns: Column[] = [
   ['added', 'added_at', 'past'],
 ];
 const noServers = {
-  of: 'servers on the contract',
+  noun: 'servers on the contract',
   next: 'exitward contract add <account> <servers>',
 };
 const ownLimit: Choice = [
@@ -132,7 +132,7 @@ export const portSchemeNoun = nounOf('port-scheme', 'ports of the exit IPs', [
       }));
       return {
         ...table(rows, ['name', ['bases', 'bases', 'list'], 'accounts', 'servers'], {
-          of: 'port schemes',
+          noun: 'port schemes',
           next: 'exitward port-scheme add <name> <bases>',
         }),
         value,

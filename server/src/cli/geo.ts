@@ -36,7 +36,7 @@ export const geoNoun = nounOf('geo', 'where geo-IP providers locate the exit IPs
           ['checked', 'status_time', 'past'],
         ],
         {
-          of: 'looked up exit IPs',
+          noun: 'looked up exit IPs',
           next: 'exitward geo check, with a file of a geo-IP provider in place',
         },
       );
@@ -49,7 +49,7 @@ export const geoNoun = nounOf('geo', 'where geo-IP providers locate the exit IPs
       const value = await api.post<Outcome>('/geo/check');
       const columns = ['provider', 'ok', 'warn', 'crit', 'no_record', 'unreadable'];
       const shown = table(value.providers, columns, {
-        of: 'geo-IP providers',
+        noun: 'geo-IP providers',
         next: 'set EXITWARD_GEOIP to their files, and restart the server',
       });
       const sentence = `Looked up ${value.exit_ips} exit IPs; ${value.written} statuses were written.`;

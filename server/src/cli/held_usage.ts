@@ -22,7 +22,7 @@ const heldColumns: Column[] = [
   ['from', 'oldest_at', 'time'],
   ['to', 'newest_at', 'time'],
   ['accounts', 'account_count'],
-  ['most of', 'of', 'list'],
+  ['most of', 'shares', 'list'],
 ];
 
 export const heldUsageNoun = nounOf('held-usage', 'usage reports above what a node can carry', [
@@ -34,9 +34,9 @@ export const heldUsageNoun = nounOf('held-usage', 'usage reports above what a no
       const value = await api.list<Row & { accounts: Sum[] }>('/held_usage');
       const rows = value.map((batch) => ({
         ...batch,
-        of: batch.accounts.map(({ account, bytes }) => `${account}:${bytes}`),
+        shares: batch.accounts.map(({ account, bytes }) => `${account}:${bytes}`),
       }));
-      const shown = table(rows, heldColumns, { of: 'held batches' });
+      const shown = table(rows, heldColumns, { noun: 'held batches' });
       return { ...shown, value };
     },
   },

@@ -217,7 +217,7 @@ async function listKeys(env: Environment): Promise<Shown> {
     ['last token ends', 'last_expiry', 'time'],
     ['can go', 'ends_at', 'time'],
   ];
-  return table(rows, columns, { of: 'keys' });
+  return table(rows, columns, { noun: 'keys' });
 }
 
 /** The hashing keys after the first, and how many stored hashes still need the newest one. */

@@ -29,7 +29,7 @@ function verbs(list: 'authlist' | 'overrides', columns: Column[], filters: Choic
       run: async (given, api) => {
         const page = given.query() === '' ? '' : `${given.query()}&limit=1000`;
         return table(await api.list(`${given.path(path)}${page}`), columns, {
-          of: listEntries,
+          noun: listEntries,
           next: list === 'authlist' ? 'exitward authlist add <account> <ip> <user>' : undefined,
         });
       },
@@ -89,7 +89,7 @@ const find: Verb = {
     );
     const sentence = `Not all of ${more.join(' and ')} in ${network} are listed; search a smaller network.`;
     return {
-      ...table(rows, usesColumns, { of: `uses of ${network}` }),
+      ...table(rows, usesColumns, { noun: `uses of ${network}` }),
       value,
       ...(more.length > 0 ? { sentence } : {}),
     };

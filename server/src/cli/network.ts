@@ -142,7 +142,7 @@ export const usageVerb: Verb = {
           ['limit', 'limit', 'bytes'],
           ['over', 'over_limit', 'alarm'],
         ],
-        { of: 'accounts', next: 'exitward account create <name>' },
+        { noun: 'accounts', next: 'exitward account create <name>' },
       );
     }
     const path = given.path('/accounts/<account>/usage') + given.query();
@@ -150,7 +150,7 @@ export const usageVerb: Verb = {
     const { by } = value;
     const kind = by === 'hour' ? 'time' : by === 'day' ? 'day' : 'text';
     const columns: Column[] = [[by, by, kind], ...bytes];
-    return { value, parts: [{ rows: value.rows, columns, empty: { of: 'usage records' } }] };
+    return { value, parts: [{ rows: value.rows, columns, empty: { noun: 'usage records' } }] };
   },
 };
 
@@ -190,7 +190,7 @@ export const historyVerb: Verb = {
       ['faults', 'faults_peak'],
       ['rejected', 'rejected', 'list'],
     ];
-    return { value, parts: [{ rows, columns, empty: { of: 'measurements' } }] };
+    return { value, parts: [{ rows, columns, empty: { noun: 'measurements' } }] };
   },
 };
 
@@ -242,7 +242,7 @@ export const auditVerb: Verb = {
         ['action', 'action', 'event'],
         ['target', 'target', 'event'],
       ],
-      { of: 'audit entries' },
+      { noun: 'audit entries' },
     );
   },
 };

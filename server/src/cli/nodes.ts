@@ -38,7 +38,11 @@ function showNode(value: Row): Shown {
     certificateEnds,
     ['most a second', 'max_bytes_per_second', 'bytes'],
   ]);
-  const faults = { rows: value.faults as Row[], columns: faultColumns, empty: { of: 'problems' } };
+  const faults = {
+    rows: value.faults as Row[],
+    columns: faultColumns,
+    empty: { noun: 'problems' },
+  };
   return { ...shown, parts: [...shown.parts, faults] };
 }
 
@@ -74,7 +78,7 @@ export const nodeNoun = nounOf('node', 'machines that run the proxies and VPNs',
     list: true,
     summary: 'list nodes and their lag',
     run: listAt('/nodes', [...summaryColumns, ...openNow, ['faults', 'faults', kindsInWords]], {
-      of: 'nodes',
+      noun: 'nodes',
       next: 'exitward node invite <server>',
     }),
   },
@@ -129,7 +133,7 @@ export const nodeNoun = nounOf('node', 'machines that run the proxies and VPNs',
     list: true,
     summary: 'list open invitations',
     run: listAt('/invites', ['id', 'server', expiry], {
-      of: 'open invitations',
+      noun: 'open invitations',
       next: 'exitward node invite <server>',
     }),
   },

@@ -23,7 +23,7 @@ const { commands, ...noun } = nounOf('operator-token', 'tokens of the operators'
       '/tokens',
       ['id', 'name', created, lastUsed, ['finds connections', 'may_find_connections']],
       {
-        of: 'operator tokens',
+        noun: 'operator tokens',
         next: 'exitward operator-token create <name>',
       },
     ),

@@ -55,7 +55,7 @@ export const refusalNoun = nounOf('refusal', 'recently refused connections', [
       const query = new URLSearchParams(given.query());
       query.set('limit', String(Math.min(limit, 1000)));
       const rows = await api.list<Row>(`/refusals?${query}`, limit);
-      return newest(rows, limit, columns, { of: 'refusals' });
+      return newest(rows, limit, columns, { noun: 'refusals' });
     },
   },
 ]);

@@ -52,7 +52,7 @@ const portSchemes: Choice = [
   list,
 ];
 
-const noExits = { of: 'exit IPs', next: 'exitward exit add <server> <ip>' };
+const noExits = { noun: 'exit IPs', next: 'exitward exit add <server> <ip>' };
 
 function showServer(value: Row, sentence?: string): Shown {
   const shown = record(value, detailColumns, sentence);
@@ -66,7 +66,7 @@ export const serverNoun = nounOf('server', 'servers of the network', [
     list: true,
     summary: 'list the servers of the network',
     run: listAt('/servers', listed, {
-      of: 'servers',
+      noun: 'servers',
       next: 'exitward server add <name>',
     }),
   },

@@ -99,8 +99,8 @@ function attentionTo(status: Status, latest: Point | undefined): string[] {
   const { database, maintenance, nodes, exits, geoip, tls, backups, joining } = status;
   const offline = nodes.all - nodes.live;
   const problems = latest?.faults_peak ?? 0;
-  const ifAny = (count: number, what: string, one: string, several: string) =>
-    count === 0 ? [] : [`${counted(count, what)} ${count === 1 ? one : several}`];
+  const ifAny = (count: number, noun: string, singular: string, plural: string) =>
+    count === 0 ? [] : [`${counted(count, noun)} ${count === 1 ? singular : plural}`];
   const list = 'exitward node list';
   return [
     ...(database.fault === null ? [] : [database.fault]),

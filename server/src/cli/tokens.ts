@@ -15,7 +15,7 @@ export const tokenNoun = nounOf('token', 'API tokens of an account', [
     list: true,
     summary: 'list the API tokens of an account',
     run: listAt(tokens, columns, {
-      of: 'API tokens',
+      noun: 'API tokens',
       next: 'exitward token create <account> <name>',
     }),
   },

@@ -146,7 +146,7 @@ export const userNoun = nounOf('user', 'users of an account', [
     list: true,
     summary: 'list the users of an account',
     run: listAt(users, [...columns, ...usage, activeUntil], {
-      of: 'users',
+      noun: 'users',
       next: 'exitward user add <account> <name>',
     }),
   },

@@ -1,7 +1,7 @@
 // Values as operators write them on a command line: sizes, times, lifetimes, coordinates.
 
 import { UsageFault } from '../../../kit/src/cli/failures.ts';
-import { no, pastFrom, timeFrom, units } from '../../../kit/src/cli/values.ts';
+import { invalid, pastFrom, timeFrom, units } from '../../../kit/src/cli/values.ts';
 import { systemClock } from '../clock.ts';
 
 const sizes: Record<string, number> = { B: 1 };
@@ -15,7 +15,7 @@ export function size(text: string): number {
   const [, number = '', unit = 'B'] = /^(\d+(?:\.\d+)?)\s*([kmgtp]?i?b)?$/i.exec(text) ?? [];
   const bytes = Number(number || Number.NaN) * (sizes[unit.toUpperCase()] ?? Number.NaN);
   if (Number.isSafeInteger(bytes)) return bytes;
-  throw no('a size', text, 'whole bytes such as 500GB, 1TiB or 1000000');
+  throw invalid('a size', text, 'whole bytes such as 500GB, 1TiB or 1000000');
 }
 
 /** The value of a text, or a word that lifts the limit. */
@@ -48,23 +48,23 @@ export function lifetime(text: string): number {
   const seconds =
     Number(count ?? Number.NaN) * (unit === 'y' ? 365 * 86_400 : (units[unit] ?? Number.NaN));
   if (Number.isSafeInteger(seconds)) return seconds;
-  throw no('a lifetime', text, `90s, 15m, 12h, 30d or 1y; units are ${lifetimeUnits}`);
+  throw invalid('a lifetime', text, `90s, 15m, 12h, 30d or 1y; units are ${lifetimeUnits}`);
 }
 
 export function whole(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw no('a whole number', text, 'such as 100');
+  throw invalid('a whole number', text, 'such as 100');
 }
 
 /** The id of a node. Tables also show its name, which can't be used here. */
 export function nodeId(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw no('the id of a node', text, 'a number, as "exitward node list" shows it');
+  throw invalid('the id of a node', text, 'a number, as "exitward node list" shows it');
 }
 
 export function decimal(text: string): number {
   if (/^-?\d{1,9}(\.\d{1,15})?$/.test(text)) return Number(text);
-  throw no('a number', text, 'such as 52.37');
+  throw invalid('a number', text, 'such as 52.37');
 }
 
 export function yesNo(text: string): boolean {
