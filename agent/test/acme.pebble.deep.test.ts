@@ -50,7 +50,7 @@ test('http-01 and names of its own are settings', async () => {
   await node.untilShown('node-a.example.net');
 });
 
-test('a failure is a fault of the node, which the control plane hears', async () => {
+test('a failure is a fault of the node, and is reported to the control plane', async () => {
   await node.authority.resolve(hostname, '127.0.0.9');
   await node.run();
   const sentence = expect.stringMatching(

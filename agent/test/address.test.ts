@@ -61,7 +61,7 @@ describe('a node dials', () => {
     expect(shared.filter((ip) => !mayDial(ip))).toEqual([]);
   });
 
-  test('nothing that is no address', () => {
+  test('nothing that is not an address', () => {
     const texts = [
       '',
       'example.com',
@@ -74,7 +74,7 @@ describe('a node dials', () => {
     expect(texts.filter((text) => mayDial(text))).toEqual([]);
   });
 
-  test('what its operator allows, in any spelling, and nothing beside it', () => {
+  test('addresses that its operator allows, in any spelling, and no others', () => {
     const allowed = parseNetworks('10.1.2.0/23, 127.0.0.1 ,fd00:1::/64, ::1');
     const reached = (ips: string[]) => ips.filter((ip) => mayDial(ip, allowed));
     const inside = ['10.1.2.0', '10.1.3.255', '::ffff:10.1.2.7', '127.0.0.1', 'fd00:1::7', '::1'];

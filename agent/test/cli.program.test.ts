@@ -191,7 +191,7 @@ test('faults of the settings are reported, a line each', async () => {
   ]);
 });
 
-test('a program that the machine lacks ends a start with its remedy, and join says so', async () => {
+test('a missing program ends a start, with its remedy, and join reports it', async () => {
   const lacking = {
     ...settings(),
     EXITWARD_AGENT_ENGINE: 'squid',
@@ -265,7 +265,7 @@ test('a node runs, answers, keeps its folder, and ends well on a signal', async 
   expect(existsSync(join(stateDir, 'agent.sock'))).toBe(false);
 });
 
-test('of two agents that are started at once on a folder one runs, and the other says so', async () => {
+test('of two agents that start at once on a folder one runs, and the other reports that', async () => {
   const records = listed(4_000_000_000);
   const [server] = records;
   if (server?.kind === 'server' && server.value) server.value.exit_ips = [];

@@ -115,6 +115,6 @@ test('radclient logs in with a password, a long one too, and gets the address', 
   expect(attempts.at(-1)?.password).toBe(long);
 });
 
-test('a request of one who has another secret is left without a response', async () => {
+test('a request with another secret gets no response', async () => {
   expect((await radclient(password, 'another')).output).toContain('No reply');
 });

@@ -51,7 +51,7 @@ const usual: Config = {
 
 const networks = (config: Config) => config.allowed.map(([ip, bits]) => `${ip}/${bits}`);
 
-test('an empty environment is fine, and so is one whose settings are empty', () => {
+test('an empty environment is valid, and so are empty settings', () => {
   expect(readConfig({})).toMatchObject(usual);
   const empty = Object.fromEntries(faulty.map(([name]) => [name, '']));
   expect(readConfig(empty)).toMatchObject(usual);
@@ -150,7 +150,7 @@ test('ACME is on by one setting, and its certificate is in the state folder', ()
   );
 });
 
-test('the state of one who is not root is where such things are kept', () => {
+test('the state of an ordinary user is in the usual folder of that user', () => {
   const env = { XDG_STATE_HOME: '/home/ada/state' };
   const expected = process.getuid?.() === 0 ? usual.state_dir : '/home/ada/state/exitward-agent';
   expect(readConfig(env).state_dir).toBe(expected);

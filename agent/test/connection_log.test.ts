@@ -230,7 +230,7 @@ test('a file that is cut off anywhere answers with its complete lines, and takes
   );
 });
 
-test('a day is removed so many days after its end, whatever is asked, and not by a clock that jumped', async () => {
+test('a day is removed the set number of days after its end, and not because the clock jumped', async () => {
   const log = openLog({ days: 2 });
   ended.push({ ...useOf(), until: now });
   await log.write();

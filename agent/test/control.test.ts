@@ -55,7 +55,7 @@ async function collect<T>(all: AsyncIterable<T>): Promise<T[]> {
   return items;
 }
 
-test('a certificate of an unknown authority is said with the setting that makes it known', async () => {
+test('an unknown authority is reported with the setting that adds it', async () => {
   const chain = createCertificateChain('127.0.0.1');
   const withRoot = { ...chain, cert: chain.cert + chain.authority };
   const [leaf = ''] = chain.cert.split(/(?<=-----END CERTIFICATE-----\n)/);

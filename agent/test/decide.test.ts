@@ -311,7 +311,7 @@ test('the password of the checks opens nothing when the node makes none', () => 
   expect(without).toEqual({ verdict: 'challenge', reason: 'bad_token' });
 });
 
-test('what the node has itself is no destination, neither by interface nor by exit, unless it is allowed', () => {
+test('addresses of the node itself, its interfaces or exits, are not a destination unless they are allowed', () => {
   const ownAddresses = new Set(['8.8.4.4', '2600::44']);
   for (const host of ownAddresses) {
     const port = host.includes(':') ? 10_006 : 10_001;

@@ -138,7 +138,7 @@ describe('before joining', () => {
     ]);
   });
 
-  test('a URL that would carry the token in the clear is no URL', async () => {
+  test('a URL that would send the token unencrypted is refused', async () => {
     const { code, stderr } = await run(['doctor', 'http://192.0.2.1']);
     expect([code, stderr]).toEqual([1, expect.stringContaining('unencrypted')]);
   });
@@ -347,7 +347,7 @@ describe('after joining', () => {
     expect(of('control')).toMatchObject([{ state: 'ok' }]);
   });
 
-  test('the ports of a running agent are its own, it goes on undisturbed, and no file is left', async () => {
+  test('the ports of a running agent are its own, it keeps running, and no file is left', async () => {
     await join_it('127.0.0.1');
     await agent();
     const files = () => readdirSync(stateDir, { recursive: true }).sort();
@@ -420,7 +420,7 @@ describe('after joining', () => {
     ]);
   });
 
-  deepTest('the same is no fault where the server has none', async () => {
+  deepTest('the same is not a fault if the server has no VPN', async () => {
     await join_it('127.0.0.1', { services: ['proxy'] });
     await agent(withoutCharon);
     expect((await doctor([], withoutCharon)).of('vpn')).toMatchObject([

@@ -49,7 +49,7 @@ test('a disk that is nearly full is a fault, and one that is in memory a warning
   ]);
 });
 
-test('with all rights of root there is no fault; each that is missing is named', async () => {
+test('with all rights of root there is no fault; each missing right is named', async () => {
   const without = (...names: string[]) => [
     'setpriv',
     ...names.map((name) => `--bounding-set=-${name}`),

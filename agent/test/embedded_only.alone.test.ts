@@ -306,7 +306,7 @@ describe('the embedded engine', () => {
       },
     );
 
-    test('an expectation that nobody knows is refused, and nobody pays for it', async () => {
+    test('an unknown expectation is refused, and not billed', async () => {
       const usage = await t.Usage.from(node.engine);
       const client = await t.Client.open(normal);
       const { status, headers } = await client.ask(
@@ -580,7 +580,7 @@ describe('the embedded engine', () => {
       );
     });
 
-    test('takes what was sent before it was there', async () => {
+    test('passes on bytes that were sent before it was open', async () => {
       const client = await t.Client.open(normal);
       client.write(t.requestText('CONNECT', origin.to) + t.requestText('GET', '/early'));
       expect((await client.answer()).status).toBe(200);
@@ -748,7 +748,7 @@ describe('the embedded engine', () => {
       await own.stop();
     });
 
-    test('a new certificate serves new connections, a bad one changes nothing, and open ones go on', async () => {
+    test('a new certificate serves new connections, a bad one changes nothing, and open connections continue', async () => {
       const own = await startEmbeddedNode({ records: t.usualRecords(), settings });
       const through = { ...shifted(t.tlsBase + 1), proxy_certificate: own.certificate };
       try {
@@ -776,7 +776,7 @@ describe('the embedded engine', () => {
       }
     });
 
-    test('what is no TLS on a TLS port harms nobody', async () => {
+    test('bytes that are not TLS do no harm on a TLS port', async () => {
       const client = await t.Client.open({ port: t.tlsBase + 1 });
       client.write(t.requestText('GET', origin.url));
       await client.ended();

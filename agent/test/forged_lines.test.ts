@@ -176,7 +176,7 @@ test('a flood of lines is not read into memory, and the log is read on behind it
   expect(log.isForged).toBe(true);
 });
 
-test('what piles up while polls fail is no flood', async () => {
+test('lines that accumulate while polls fail are not a flood', async () => {
   const path = join(dir, 'meter.log');
   const log = new MeterLog(path);
   const host = `${'label.'.repeat(40)}example`;

@@ -333,7 +333,7 @@ describe('a check', () => {
     expect(slow).toEqual({ fault: 'no answer within 3 seconds' });
   });
 
-  test('that is asked for beside many others is rejected, and done when there is room', async () => {
+  test('that is requested during many others is rejected, and done when there is room', async () => {
     await start(5);
     const checks = checksOf();
     const results = await Promise.all(proxies.map(({ ip }) => checks.checkNow(ip)));
@@ -458,7 +458,7 @@ test('reports come at once when a status changes, else at least every five minut
   ]);
 });
 
-describe('the VPN beside the exits', () => {
+describe('the VPN next to the exits', () => {
   const ip = '127.0.0.250';
   const service = { service: 'vpn-ikev2', ip, version: '2', isLacking: false } as const;
   const vpn = (): VpnOffer => ({ services: [service], certificate: undefined });

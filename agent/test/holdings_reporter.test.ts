@@ -170,7 +170,7 @@ test('many users, or addresses, are reported in several parts, each whole from o
 });
 type Part = [whole: boolean, users: Holding[], ...range: Holding[]];
 
-test('one whose connections here are short hears of those elsewhere for five seconds', async () => {
+test('a user with short connections here is limited by those elsewhere for five seconds', async () => {
   const { state, look } = scene();
   state.answer = [{ account: 1, user: 1, connections: 2, ahead: 2, networks: [] }];
   state.held = [holding(1, 0)];

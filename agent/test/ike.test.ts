@@ -159,7 +159,7 @@ describe('a response', () => {
   });
 });
 
-test('no datagram makes the reader fail, and bytes of chance are no response', () => {
+test('no datagram makes the reader fail, and random bytes are not a response', () => {
   const bytes = fc.uint8Array({ maxLength: 200 }).map((all) => Buffer.from(all));
   const headed = fc
     .record({

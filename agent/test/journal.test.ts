@@ -216,7 +216,7 @@ test('every tick counts once, whatever crashes at whatever byte and whichever an
 });
 
 describe('a journal', () => {
-  test('goes on after a restart with its name, its numbers and all that was counted', async () => {
+  test('continues after a restart with its name, its numbers and all counts', async () => {
     const path = newPath();
     const journal = await open(path);
     const traffic = { connection: 'c1', account: 1, user: 1, up: 5, down: 6 };

@@ -147,7 +147,7 @@ describe('a login that pppd asks about', () => {
     );
   });
 
-  test('is refused, and evaluated by nobody, where a process that is not ours asks', async () => {
+  test('is refused without a decision if a process that is not ours asks', async () => {
     expect(await ask(chap, '/etc/ppp/options')).toBe('Authenticated: No\n.\n');
     expect(attempts).toEqual([]);
   });

@@ -67,7 +67,7 @@ describe('what is noted', () => {
     ).toBe(1001);
   });
 
-  test('is never what the control plane rejects, with all that is reported beside it', () => {
+  test('is never invalid, which would make the control plane reject the whole report', () => {
     const uses = new LastUsedTimes();
     uses.add([
       { account: 0, entry: 1, at: minute },

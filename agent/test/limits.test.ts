@@ -199,7 +199,7 @@ describe('at a steady pace', () => {
     expect(over / pace).toBeLessThanOrEqual(0.5);
   });
 
-  test('while the control plane is away the count goes on from its last report, and the end is renewed', async () => {
+  test('while the control plane is away, the count continues from its last report, and the end is renewed', async () => {
     const pace = 50 * megabyte;
     const { over, all } = await run({ pace, limit: 7.3 * pace }, ([node], clock, control) => {
       control.isAway = clock.seconds > 4;

@@ -151,7 +151,7 @@ describe('a node', () => {
     expect(control.acknowledged.length - acks).toBeLessThanOrEqual(2);
   });
 
-  test('goes on while an acknowledgement is on its way, and then acknowledges the newest', async () => {
+  test('continues while an acknowledgement is under way, and then acknowledges the newest position', async () => {
     const { control, engine, follow } = await scene();
     await follow();
     const { promise, resolve: open } = Promise.withResolvers<void>();
@@ -233,7 +233,7 @@ describe('a node', () => {
     expect(link.faults()).toEqual([]);
   });
 
-  test('serves by what is on disk when the control plane is away', async () => {
+  test('serves with the policy on disk when the control plane is away', async () => {
     const first = await scene();
     await first.follow();
     await first.stop();
@@ -445,7 +445,7 @@ describe('a node whose token is refused', () => {
   const message = 'The node token is not known or was revoked.';
   const refused = { status: 401, body: { message, code: 'node_token_unknown' } };
 
-  test('lets nobody in after three rejections over half a minute, also after a restart', async () => {
+  test('lets no client in after three rejections over half a minute, even after a restart', async () => {
     const clock = new HastyClock();
     const { control, dir, engine, follow, link, store } = await scene({ clock });
     await follow();
@@ -478,7 +478,7 @@ describe('a node whose token is refused', () => {
     await control.until(() => link.status().state === 'following');
   });
 
-  test('lets nobody in though the disk is full', async () => {
+  test('lets no client in even if the disk is full', async () => {
     const clock = new HastyClock();
     const { control, dir, engine, follow, link, store } = await scene({ clock });
     await follow();

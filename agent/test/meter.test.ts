@@ -314,7 +314,7 @@ describe('a meter', () => {
     expect(billed()).toEqual([[1, 100, 0]]);
   });
 
-  test('forgets after an hour a connection of which the engine reports nothing any more', async () => {
+  test('forgets a connection an hour after the engine last reported it', async () => {
     engine.open = [trafficOf('c1', 1, 100), trafficOf('c2', 1, 50)];
     await meter.tick();
     engine.open = [trafficOf('c1', 1, 100)];
@@ -367,7 +367,7 @@ describe('a meter', () => {
     },
   );
 
-  test('tries again what failed, says so once, and says when all is well', async () => {
+  test('repeats what failed, logs that once, and logs when it works again', async () => {
     engine.log.push(finishedOf('c1', 1, 100));
     engine.fault = new Error('the decider does not answer');
     const stop = new AbortController();

@@ -85,7 +85,7 @@ test('an allowed connection is explained by the records that decided, exit and a
   });
 });
 
-test('a name that has no address, and one that was not resolved in time, are said to be', () => {
+test('a name without an address, and one that was not resolved in time, are reported as such', () => {
   const plain = { ...requestOf(question), port: 11_001 };
   expect(answerOf({ ...explained(plain), failure: 'unresolved' })).toMatchObject({
     ...{ verdict: 'deny', status: 502, reason: 'unresolved', rule: 'authlist 9', user: 'alice' },

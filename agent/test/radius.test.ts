@@ -50,7 +50,7 @@ describe('a server', () => {
   });
   afterAll(() => server.close());
 
-  test('no packet makes it fail, or answer one who does not have the secret', async () => {
+  test('no packet makes it fail, or respond to a sender without the secret', async () => {
     const socket = createSocket('udp4');
     let answers = 0;
     socket.on('message', () => {

@@ -305,7 +305,7 @@ test('nothing behind a damaged line is trusted, until the store has put it away'
   expectAll(started);
 });
 
-test('a snapshot of a newer agent is no policy of this one, is reported as such, and is replaced by the next', async () => {
+test('a snapshot of a newer agent is not used, is reported as such, and is replaced by the next one', async () => {
   await replace();
   await store.close();
   const path = fileOf('snapshot');
@@ -328,7 +328,7 @@ test('a snapshot of a newer agent is no policy of this one, is reported as such,
   expect(started.position).toEqual(store.position);
 });
 
-test('a damaged snapshot is no policy, is reported, and is replaced by the next', async () => {
+test('a damaged snapshot is not used, is reported, and is replaced by the next one', async () => {
   await replace();
   append([entry(1, 7)]);
   await replica.load();
@@ -361,7 +361,7 @@ test('a damaged snapshot is no policy, is reported, and is replaced by the next'
   expectAll();
 });
 
-test('without files it goes on with what it has', async () => {
+test('without files it keeps its policy', async () => {
   await replace();
   append([entry(1, 7)]);
   await replica.load();

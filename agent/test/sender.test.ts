@@ -205,7 +205,7 @@ test('rows that are too old are dropped with a cry, and the rest is sent', async
   expect(slept).toEqual([3]);
 });
 
-test('a batch of which all is too old is over', async () => {
+test('a batch whose rows are all too old is dropped', async () => {
   await add([rowOf(1, 10, 1)]);
   control.script.push(tooOld());
   await runUntilSent();

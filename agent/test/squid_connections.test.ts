@@ -97,7 +97,7 @@ describe('the log', () => {
     }
   });
 
-  test('a text that is no line of the format is passed over', () => {
+  test('a text that is not a line of the format is skipped', () => {
     for (const text of ['', 'a b c', '1.2 192.0.2.1 1 2 3 4 x y', '1 2 3 4 5 6 7 -'])
       expect(parseMeterLine(text)).toBeUndefined();
   });
@@ -532,7 +532,7 @@ describe('usage', () => {
       expect(finished).toEqual([{ connection: idOf('c1'), ...owner, up: 30, down: 400, at: 9 }]);
     });
 
-    test('the line of one whose name another had just before is not counted again', async () => {
+    test('the line of a connection whose name another one had just before is not counted twice', async () => {
       const [[, earlier], [, young]] = [last(1, 0, 0), last(1, 101, 2000)];
       let sockets = [earlier];
       const listSockets = async () => sockets;
@@ -624,7 +624,7 @@ describe('the states of a connection in the agent', () => {
     expect(open).toMatchObject([{ up: 1, down: 0 }]);
   });
 
-  test('an ended one whose line never comes counts as it was last reported, after ten minutes', async () => {
+  test('an ended one whose line never comes counts with its last report, after ten minutes', async () => {
     knownOwner = owner;
     await poll(socket());
     for (const seconds of [1, 300, 600]) {

@@ -101,7 +101,7 @@ test('without an agent it serves on, restarts included; the next agent takes it 
   tunnel.socket.destroy();
 });
 
-deepTest('without an agent, what it said of other nodes ends with the lease', async () => {
+deepTest('without an agent, holdings at other nodes count until the lease ends', async () => {
   const { apply, engine } = await share();
   await apply(t.userRecord(1, { limits: { connections: 2 } }));
   engine.share([{ account: 1, user: 1, connections: 2, ahead: 2, networks: [] }]);
@@ -231,7 +231,7 @@ deepTest('a folder that Squid\u2019s user may not enter is named at the start', 
   await expect(started).rejects.toThrow(`${closed}: the user proxy`);
 });
 
-test('nothing of Squid is to be had but requests and tunnels, and nobody asks it about itself', async () => {
+test('clients get only requests and tunnels from Squid, and no information about it', async () => {
   await share();
   for (const scheme of ['ftp', 'https', 'urn', 'cache_object']) {
     const answer = await t.ask(normal, 'GET', `${scheme}://${origin.to}/`);
@@ -348,7 +348,7 @@ deepTest(
   },
 );
 
-test('with leave, what is revoked or passes a limit may go on: it is logged once, and ends by order', async () => {
+test('with leave, connections that are revoked or over a limit may continue: they are logged once, and end by order', async () => {
   await stop();
   const lines: string[] = [];
   const log = pino({ base: null }, { write: (line: string) => lines.push(line) });

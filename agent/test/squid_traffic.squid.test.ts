@@ -224,7 +224,7 @@ test('a refused request is not billed', async () => {
   expect((await poll()).finished).toEqual([]);
 });
 
-test('another agent goes on from the stored cursor', async () => {
+test('another agent continues from the stored cursor', async () => {
   const client = new Client();
   await client.get(500);
   const first = await poll();

@@ -316,7 +316,7 @@ test('a compaction that is given up while it writes leaves nothing behind', asyn
 
 // ---- Access rights ------------------------------------------------------------------------
 
-test('the owner writes, one group reads, nobody else sees anything', async () => {
+test('the owner writes, one group reads, and others have no access', async () => {
   // Only root may give files to any group.
   const group = process.getuid?.() === 0 ? 54_321 : (process.getgid?.() as number);
   const dir = folder();

@@ -68,7 +68,7 @@ async function expectPrefix(dir: string, acknowledged: number, death: string): P
   return length as number;
 }
 
-test('wherever it is killed, what was acknowledged is there, and it goes on from there', async () => {
+test('wherever it is killed, everything acknowledged is there, and it continues from there', async () => {
   const deaths: string[] = [];
   for (const thread of ['main', 'compaction']) {
     const { calls, acknowledged } = await liveAndDie(folder(), `${thread}:never`);

@@ -67,7 +67,7 @@ test('each service is asked at each exit, also behind the firewall of the proxie
   }
 });
 
-test('a charon that hangs is crit within one check, and well again once it goes on', async () => {
+test('a charon that hangs is crit within one check, and ok again once it continues', async () => {
   const pid = world.charonPid();
   await halt(pid);
   try {

@@ -592,7 +592,7 @@ deepTest('a charon that hangs holds up neither the end of a session, nor the rul
   await until(async () => (await world.client(1).tunnels()).length === 0);
 });
 
-deepTest('a client hears of no other address of the node', async () => {
+deepTest('a client does not learn other addresses of the node', async () => {
   for (const exit of exits) await world.client(1).connect({ exit });
   expect(world.client(1).log()).toContain('parsed IKE_AUTH response');
   expect(world.client(1).log()).not.toContain('ADD_4_ADDR');

@@ -45,7 +45,7 @@ test('users without limits on connections or addresses are not counted', () => {
 describe('connections at once', () => {
   beforeEach(() => limit({ connections: 2 }));
 
-  test('are as many as the limit says; a further request on one is no other one', () => {
+  test('are as many as the limit allows; a further request on one does not count again', () => {
     expect([open('a'), open('b'), open('c')]).toEqual([
       undefined,
       undefined,

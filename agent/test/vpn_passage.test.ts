@@ -12,7 +12,7 @@ test('it is blocked once ten packets began and none left, until one leaves', () 
   expect(passage.isBlocked({ begun: 6700, departed: 6060 })).toBe(false);
 });
 
-test('packets to one destination that the operator refuses are no fault while others leave', () => {
+test('packets to one refused destination are not a fault while others leave', () => {
   const passage = new Passage();
   for (let step = 1; step < 100; step += 1) {
     expect(passage.isBlocked({ begun: 1000 * step, departed: 60 * step })).toBe(false);

@@ -129,7 +129,7 @@ test('the next agent keeps the blocks of open sessions, and gives them to no one
   }
 });
 
-test('without the connection log clients have no ports of their own, and those who have some keep them', async () => {
+test('without the connection log, new clients get no ports of their own, and others keep theirs', async () => {
   const { exit_ports } = await open();
   sessions = start();
   await sessions.recover();

@@ -171,7 +171,7 @@ test('a login that a change refuses while it is under way counts no address', as
   expect(await connect('203.0.113.2')).toMatch(/^100\.80\./);
 });
 
-test('a login of which no tunnel came gives way to the next one of its user from its address', async () => {
+test('a login without a tunnel gives way to the next one of its user from the same address', async () => {
   limit({ connections: 1 });
   const abandoned = await connect('192.0.2.1');
   tunnels.clear();

@@ -35,7 +35,7 @@ export function revocation(s: Scene): void {
       stays.socket.destroy();
     });
 
-    test('a node that is drained takes no new connections, and lets open ones go on', async () => {
+    test('a drained node accepts no new connections, and lets open ones continue', async () => {
       const stays = await t.openTunnel(s.normal, s.to);
       const client = await t.Client.open(s.normal);
       expect((await client.ask(t.requestText('GET', s.url))).status).toBe(200);
@@ -59,7 +59,7 @@ export function revocation(s: Scene): void {
       client.socket.destroy();
     });
 
-    test('a tunnel ends by itself when what it rests on expires', async () => {
+    test('a tunnel ends by itself when its entry or token expires', async () => {
       const client = await t.openTunnel(s.tokened(1, { expiry: t.now() + 2 }), s.to);
       const stays = await t.openTunnel(s.tokened(1), s.to);
       await client.ended();

@@ -33,7 +33,7 @@ export function usage(s: Scene): void {
       expect(await usage.settled({ '1 1': sum })).toEqual({ '1 1': sum });
     });
 
-    test('on one connection each request counts with its own user, refused ones with nobody', async () => {
+    test('on one connection each request counts for its own user, refused ones for no user', async () => {
       const usage = await t.Usage.from(s.node.engine, s.url, s.normal);
       const sums = {
         '1 1': { up: 0, down: 0 },
