@@ -426,7 +426,9 @@ describe('after joining', () => {
     expect((await doctor([], withoutCharon)).of('vpn')).toMatchObject([
       {
         state: 'ok',
-        sentence: expect.stringMatching(/^fra1 has no VPN service\. If you add one: /),
+        sentence: expect.stringMatching(
+          /^fra1 does not serve a VPN\. If you add it, this machine needs more: /,
+        ),
         remedy: null,
       },
     ]);

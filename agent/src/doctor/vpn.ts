@@ -64,7 +64,9 @@ async function examineService(
     );
   }
   const sentences = lacks.map(({ sentence }) => sentence).join('; ');
-  return ok(`${server.name} has no VPN service. If you add one: ${sentences}.`);
+  return ok(
+    `${server.name} does not serve ${name}. If you add it, this machine needs more: ${sentences}.`,
+  );
 }
 
 async function lacksOf(subject: Subject): Promise<Lacks> {
