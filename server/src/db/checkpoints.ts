@@ -3,12 +3,15 @@
 // between the thread's opening and its first fold: from there on neither side misses a failure that
 // the other has seen. Once the log has been rewritten after one, the thread opens it again, for the
 // old descriptor would still fail.
+import { statSync } from 'node:fs';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { Connection, isInputOutput } from './sqlite_connection.ts';
 import type { Wal } from './wal.ts';
 
-/** A log of this size, a thousand pages, is folded into the database. */
-const dueBytes = 4_194_304;
+/** A log of so many pages, 4 MiB, is folded into the database. */
+const duePages = 1000;
+/** A file of the log that has grown beyond this is emptied. */
+const maxBytes = 16_777_216;
 /** How soon to retry when a long read kept the log from being folded. */
 const againSeconds = 5;
 /** Pages that the last writes may have added, for which writers are delayed. */
@@ -28,7 +31,7 @@ export class Checkpoints {
   #opened = -1;
   #isBusy = false;
   #hasFailed = false;
-  #next = { bytes: dueBytes, at: 0 };
+  #next = { pages: duePages, at: 0 };
   /** Called when the thread has done what it was to do. */
   #answered = () => {};
 
@@ -55,11 +58,11 @@ export class Checkpoints {
     // A page that may not be on the disk must not go into the database either.
     if (this.#isBusy || this.#wal.isUnsure) return;
     try {
-      const bytes = this.#wal.bytes();
-      const isLate = bytes >= dueBytes && this.#steady() >= this.#next.at;
-      if (bytes < this.#next.bytes && !isLate) return;
+      const { pages, at } = this.#next;
+      const isLate = () => this.#steady() >= at && this.#wal.has(duePages);
+      if (!this.#wal.has(pages) && !isLate()) return;
       this.#isBusy = true;
-      this.#next = { bytes: bytes + dueBytes, at: this.#steady() + againSeconds };
+      this.#next = { pages: pages + duePages, at: this.#steady() + againSeconds };
       const isOpen = this.#worker && this.#opened === this.#wal.rewrites;
       this.#opened = this.#wal.rewrites;
       this.#thread().postMessage((isOpen ? 'fold' : 'open') satisfies Order);
@@ -86,7 +89,7 @@ export class Checkpoints {
       // restart does.
       this.#hasFailed = outcome === 'failed';
       this.#isBusy = this.#hasFailed;
-      if (outcome === 'folded') this.#next.bytes = dueBytes;
+      if (outcome === 'folded') this.#next.pages = duePages;
       this.#answered();
     });
     // Not started for lack of memory or files: the log grows until the next attempt.
@@ -121,17 +124,20 @@ export class Checkpoints {
 
 /**
  * Moves the pages into the database and starts the log from the beginning; true when that was done.
+ * The log's file keeps its size: a flush is cheaper where only the content of a file has changed.
  * Also makes the first commit of the new log, because SQLite flushes the log's header before it
  * writes anything else.
  */
-function fold(connection: Connection): boolean {
+function fold(file: string, connection: Connection): boolean {
   const of = (mode: string) =>
     connection.row<{ busy: number; log: number; checkpointed: number }>(
       `pragma wal_checkpoint(${mode})`,
     ) ?? { busy: 1, log: 0, checkpointed: 0 };
   const { log, checkpointed } = of('passive');
   // A long read needs the rest; no writer is delayed for it.
-  if (log - checkpointed > fewPages || of('truncate').busy !== 0) return false;
+  if (log - checkpointed > fewPages) return false;
+  const isLarge = statSync(`${file}-wal`).size > maxBytes;
+  if (of(isLarge ? 'truncate' : 'restart').busy !== 0) return false;
   const version = connection.row<{ user_version: number }>('pragma user_version');
   connection.exec(`pragma user_version = ${version?.user_version ?? 0}`);
   return true;
@@ -140,7 +146,7 @@ function fold(connection: Connection): boolean {
 function run(file: string): void {
   let connection: Connection | undefined;
   const outcomeOf = (order: Order): Outcome => {
-    if (order === 'fold' && connection) return fold(connection) ? 'folded' : 'later';
+    if (order === 'fold' && connection) return fold(file, connection) ? 'folded' : 'later';
     connection?.close();
     connection = undefined;
     connection = new Connection(file, 'checkpoint');

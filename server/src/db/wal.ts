@@ -1,6 +1,6 @@
 // The file of SQLite's write-ahead log: a commit counts from when its log has been flushed to the
 // disk.
-import { fstatSync } from 'node:fs';
+import { readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { markStorageFault } from './faults.ts';
@@ -11,6 +11,11 @@ export type Sync = (file: FileHandle) => Promise<void>;
 const datasync: Sync = (file) => file.datasync();
 
 const pieceBytes = 1_048_576;
+
+/** Of the file's format (https://sqlite.org/fileformat2.html#walformat). */
+const headerBytes = 32;
+const frameHeaderBytes = 24;
+const saltsBytes = 8;
 
 export class Wal {
   readonly #file: string;
@@ -45,11 +50,20 @@ export class Wal {
   }
 
   /**
-   * The log's size, which the system has in memory: asking a thread costs more than the call.
-   * Errors: the system's.
+   * Whether at least so many pages were written since the log last began: their frames have the
+   * salts of the file's header, and older frames have others. The system has both in memory:
+   * asking a thread costs more than the calls. Errors: the system's.
    */
-  bytes(): number {
-    return this.#handle ? fstatSync(this.#handle.fd).size : 0;
+  has(pages: number): boolean {
+    if (!this.#handle) return false;
+    const { fd } = this.#handle;
+    const header = Buffer.alloc(headerBytes);
+    const salts = Buffer.alloc(saltsBytes);
+    if (readSync(fd, header, 0, headerBytes, 0) < headerBytes) return false;
+    const frameBytes = frameHeaderBytes + header.readUInt32BE(8);
+    const last = headerBytes + (pages - 1) * frameBytes;
+    if (readSync(fd, salts, 0, saltsBytes, last + 8) < saltsBytes) return false;
+    return header.subarray(16, 16 + saltsBytes).equals(salts);
   }
 
   /**
