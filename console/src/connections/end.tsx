@@ -32,9 +32,14 @@ export function endAction({ target, scope }: EndProps, open: OpenDialog): RowAct
 }
 
 export function EndButton({ target, scope, open }: EndProps & { open: OpenDialog }) {
-  const { onSelect, label } = endAction({ target, scope }, open);
+  const { onSelect } = endAction({ target, scope }, open);
   return (
-    <Button kind="quiet" icon="close" aria-label={label} onClick={onSelect}>
+    <Button
+      kind="quiet"
+      icon="close"
+      aria-label={`End all: ${namedText(target)}`}
+      onClick={onSelect}
+    >
       End all
     </Button>
   );
