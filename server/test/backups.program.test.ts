@@ -119,7 +119,7 @@ test('a backup that does not verify is reported, is no good one, and the good on
   expect(await status()).toMatchObject({
     last: { at: at + 3600 },
     last_verified: { at, file: join(folder, good as string) },
-    fault: expect.stringMatching(/lives with other keys/),
+    fault: expect.stringMatching(/was written with other keys/),
     late: false,
   });
   expect(backupsIn(folder)).toHaveLength(2);
@@ -312,7 +312,7 @@ describe('exitward backup verify', () => {
     const other = JSON.parse(keysBefore.toString());
     other.hash = Buffer.alloc(32, 1).toString('base64url');
     writeFileSync(keys, JSON.stringify(other));
-    expect(await verify(copy)).toMatch(/lives with other keys/);
+    expect(await verify(copy)).toMatch(/was written with other keys/);
     writeFileSync(keys, keysBefore);
   });
 

@@ -89,7 +89,7 @@ eachDatabase((database) => {
     const older = readFileSync(keys_file);
     const lost = await prepare(t);
     writeFileSync(keys_file, older, { mode: 0o600 });
-    await expect(prepare(t)).rejects.toThrow(/is prepared already/);
+    await expect(prepare(t)).rejects.toThrow(/is already prepared/);
     await t.write((tx) => revokeKey(tx, lost));
     const next = await prepare(t);
     await t.write(activateKey);

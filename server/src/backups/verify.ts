@@ -60,7 +60,7 @@ export async function verifyBackup(
     const { migrations, key_id } = await restoreSqlite(restored, file, systemClock);
     const compared = compare(file, restored, migrations.length === 0);
     if (key_id !== null && key_id !== secrets.key_id) {
-      throw new Error(`${file} lives with other keys than those of the keys file.`);
+      throw new Error(`${file} was written with other keys than those of the keys file.`);
     }
     const sealed = await openAll(restored, secrets, file);
     const as_written = manifest === null ? null : true;

@@ -97,11 +97,11 @@ export async function findPrepared(db: Reader): Promise<SigningKey | undefined> 
   return keys.find(({ activated_at, gone_at }) => activated_at === null && gone_at === null);
 }
 
-/** Sends nodes a key that will sign later. Errors: 409 when another is prepared already. */
+/** Sends nodes a key that will sign later. Errors: 409 when another is already prepared. */
 export async function prepareKey(tx: Transaction, key: PublicKey): Promise<void> {
   const prepared = await findPrepared(tx);
   if (prepared?.kid === key.kid) return;
-  if (prepared) throw conflict(`the signing key ${prepared.kid} is prepared already; activate it.`);
+  if (prepared) throw conflict(`the signing key ${prepared.kid} is already prepared; activate it.`);
   await insert(tx, key, false);
   await auditKey(tx, 'signing_key.prepare', key.kid);
 }
