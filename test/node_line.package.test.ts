@@ -191,7 +191,7 @@ test('a script, or a package, that is another than the line came with is not run
   expect(await isInstalled()).toBe(false);
 });
 
-test('an agent that is installed already trusts the certificate authority that the line names, as a new one does', async () => {
+test('an agent that is already installed trusts the certificate authority that the line names, as a new one does', async () => {
   const offered = join(packagesDir, basename(built));
   const authority = join(machine.root, 'etc/exitward/ca.pem');
   const settings = join(machine.root, 'etc/exitward/agent.env');
@@ -201,7 +201,7 @@ test('an agent that is installed already trusts the certificate authority that t
     expect([code, output]).toEqual([1, expect.stringContaining('nothing was joined')]);
     expect(output).toContain(why);
     expect(output).toMatch(
-      /^ok\tcontrol\tThe certificate of the control plane is of 127\.0\.0\.1/m,
+      /^ok\tcontrol\tThe certificate of the control plane is for 127\.0\.0\.1/m,
     );
     expect(readFileSync(authority, 'utf8')).toBe(pair.cert);
     const named = readFileSync(settings, 'utf8').match(/^NODE_EXTRA_CA_CERTS=.*$/gm);
@@ -222,10 +222,10 @@ test('an agent that is installed already trusts the certificate authority that t
   cpSync(built, offered);
   const { line } = await invite();
   await install();
-  await trusts(line, 'is installed already');
+  await trusts(line, 'is already installed');
   // A different authority was set up before.
   writeFileSync(authority, createCertificate('127.0.0.1').cert);
-  await trusts(line, 'is installed already');
+  await trusts(line, 'is already installed');
   await purge();
 
   await trusts(line, `fetching ${basename(built)}`);
@@ -243,7 +243,7 @@ test('a fault of the machine stops it before it joins, and the same line goes on
   expect(await open()).toEqual(before);
 
   const [done, all] = await paste(line);
-  expect([done, all]).toEqual([0, expect.stringContaining('is installed already')]);
+  expect([done, all]).toEqual([0, expect.stringContaining('is already installed')]);
   expect(all).toMatch(/^This machine is node 1 of fra1 now/m);
   // Looked at twice: before it joined, and when it served.
   expect(all).toMatch(/^ok\tnode\tThis machine has not joined a network yet\./m);

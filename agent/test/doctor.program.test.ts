@@ -306,7 +306,9 @@ describe('the control plane', () => {
       ]);
       const trusted = await doctor([good.url], { NODE_EXTRA_CA_CERTS: good.ca });
       expect(trusted.of('control').map(({ state }) => state)).toEqual(['ok', 'ok']);
-      expect(trusted.of('control')[0]?.sentence).toMatch(/is of 127\.0\.0\.1 and holds [56] days/);
+      expect(trusted.of('control')[0]?.sentence).toMatch(
+        /is for 127\.0\.0\.1 and expires in [56] days/,
+      );
       const other = await serve('other.example');
       const wrong = await doctor([other.url], { NODE_EXTRA_CA_CERTS: other.ca });
       expect(wrong.of('control')).toMatchObject([

@@ -35,7 +35,7 @@ main() {
   install_agent
   say 'looking at the machine before it joins'
   $agent doctor "$url" ||
-    fail 'nothing was joined: mend the faults above, then paste the same line again; its code still works'
+    fail 'nothing was joined: fix the faults above, then paste the same line again; its code still works'
   printf '%s\n' "$code" | $agent join "$url" - --name "$name"
   systemctl enable --now $agent
   wait_until_it_follows
@@ -113,7 +113,7 @@ install_agent() {
   offered=${file#*_}
   offered=${offered%_*}
   if [ -n "$installed" ] && dpkg --compare-versions "$installed" ge "$offered"; then
-    say "$agent $installed is installed already"
+    say "$agent $installed is already installed"
     trust_authority
     return 0
   fi

@@ -156,7 +156,7 @@ test('a link in the folder of Squid does not lead the agent to a file of root', 
   // It is read, and found to be no log; the one that died is started again, which is noted in its
   // log.
   await node.engine.poll(undefined);
-  expect(t.messagesOf(node.engine).join()).toContain('is not a file that Squid made');
+  expect(t.messagesOf(node.engine).join()).toContain('is not a file that Squid created');
   process.kill(squid, 'SIGKILL');
   await t.until(() => node.engine.faults().some(({ message }) => message.includes('does not run')));
   expect(t.messagesOf(node.engine).join()).not.toContain('the secret');

@@ -27,12 +27,12 @@ export function exitsOf({ listeners }: Subject): string[] {
 
 async function addresses(subject: Subject): Promise<Outcome> {
   const localAddresses = ownAddresses();
-  const addressList =
-    localAddresses.length === 0 ? 'none but its own loopback' : listed(localAddresses);
+  const hasNone = localAddresses.length === 0;
+  const addressList = hasNone ? 'only its loopback addresses' : listed(localAddresses);
   const exits = exitsOf(subject);
   if (exits.length === 0) {
-    const sentence = `This machine has the addresses ${addressList}`;
-    return localAddresses.length === 0
+    const sentence = `This machine has ${addressList}`;
+    return hasNone
       ? warning(`${sentence}: no exit can be on it.`, 'ip address add ADDRESS/PREFIX dev INTERFACE')
       : ok(`${sentence}; the exits of its server must be among them.`);
   }

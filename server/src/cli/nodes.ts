@@ -63,7 +63,7 @@ function showInvite(value: Row, { joining }: Joining): Shown {
     line,
     ...(joining
       ? [
-          'Where exitward-agent is installed already:',
+          'Where exitward-agent is already installed:',
           `  echo ${code} | exitward-agent join ${joining.url} - && exitward-agent run`,
         ]
       : []),

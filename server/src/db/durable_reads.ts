@@ -81,6 +81,9 @@ export class DurableReads {
   hold(): void {
     if (!this.#settling) this.#pin();
     this.#isHeld = true;
+    // Commits run after the event loop has read: the requests that it reads next look for commits
+    // that were acknowledged until then.
+    this.#hasLooked = false;
   }
 
   /** Call it when the commit is on the disk, or was not made. */

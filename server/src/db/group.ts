@@ -296,7 +296,7 @@ export class GroupWriter {
       for (;;) {
         const alone = this.#alone.shift();
         if (alone) await this.#commitTogether([alone].values());
-        else if (this.#again.length > 0) await this.#commitTogether(this.#again.splice(0).values());
+        else if (this.#again.length > 0) await this.#commitTogether(this.#repeated());
         else if (this.#waiting.size > 0)
           await this.#commitTogether(this.#next(), this.#insertsLater);
         else break;
@@ -324,6 +324,11 @@ export class GroupWriter {
       if (waiting) yield waiting;
       if (this.#waiting.isShared && clock.steady() - started > longestGroup_seconds) return;
     }
+  }
+
+  /** Those whose group was refused; what ends early leaves the rest of them for the next group. */
+  *#repeated(): Generator<Waiting> {
+    for (let next = this.#again.shift(); next; next = this.#again.shift()) yield next;
   }
 
   async #commitTogether(next: IteratorObject<Waiting>, insertsLater = false): Promise<void> {

@@ -11,8 +11,8 @@ import { busySeconds, type Connection, isBusy, isFull } from './sqlite_connectio
 import type { Wal } from './wal.ts';
 
 /**
- * How often the lock is tried while another process holds it, or our own thread, which says when it
- * is done; SQLite's own waiting would block all reads.
+ * How often the lock is tried while another process holds it; SQLite's own waiting would block all
+ * reads.
  */
 const busyRetryMs = 20;
 
@@ -65,6 +65,7 @@ export class SqliteWriter implements WriteConnection {
   async begin(): Promise<void> {
     // A flush succeeds there, too, but no restart would find what was confirmed.
     if (this.#isLost()) throw new Error(lostFile);
+    await this.#checkpoints.beginLog();
     const until = this.#clock.steady() + busySeconds;
     for (;;) {
       try {
@@ -73,7 +74,7 @@ export class SqliteWriter implements WriteConnection {
       } catch (error) {
         if (!isBusy(error) || this.#clock.steady() >= until) throw error;
       }
-      await Promise.race([sleep(busyRetryMs), this.#checkpoints.answered()]);
+      await sleep(busyRetryMs);
     }
     if (this.#wal.isUnsure) await this.#rewrite();
     this.#changesBefore = this.#changes();

@@ -49,10 +49,10 @@ async function certificateFiles(
     '',
   );
   const days = daysLeft(certificate.validTo, clock);
-  if (days < 0) return fault(`The certificate ${cert_file} has expired ${-days} days ago.`, renew);
+  if (days < 0) return fault(`The certificate ${cert_file} expired ${-days} days ago.`, renew);
   if (!isNamed) {
     return fault(
-      `The certificate ${cert_file} is of ${names}, and EXITWARD_PUBLIC_URL has ${host}.`,
+      `The certificate ${cert_file} is for ${names}, and EXITWARD_PUBLIC_URL has ${host}.`,
       'set EXITWARD_PUBLIC_URL to a name that the certificate has, or get another one',
     );
   }
@@ -64,7 +64,7 @@ async function certificateFiles(
       'the file needs the whole chain (fullchain.pem of certbot); for an authority of your own: update-ca-certificates',
     );
   }
-  const sentence = `The certificate ${cert_file} is of ${names} and holds ${days} days more`;
+  const sentence = `The certificate ${cert_file} is for ${names} and expires in ${days} days`;
   return isDue(certificate.validFrom, certificate.validTo, clock)
     ? warning(`${sentence}.`, renew)
     : ok(`${sentence}.`);
@@ -139,7 +139,7 @@ async function publicCertificate(
       );
     }
     const days = daysLeft(valid_to, clock);
-    const sentence = `Clients of ${host} are shown a certificate of ${names}, for ${days} days more`;
+    const sentence = `Clients of ${host} get a certificate for ${names}, which expires in ${days} days`;
     return isDue(valid_from, valid_to, clock)
       ? warning(`${sentence}.`, 'renew it')
       : ok(`${sentence}.`);
