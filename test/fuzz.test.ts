@@ -112,6 +112,10 @@ class Target {
       this.#recentIds.set(list, location.split('/').at(-1) as string);
     }
     if (etag) this.#recentTag = etag;
+    // An address that people type leads a browser to the page that they mean.
+    const isPage =
+      request.headers.accept?.includes('text/html') && /^\/(console|docs)\/?$/.test(target);
+    if (isPage && received.status === 302) return [];
     return this.checker.faults(
       { method: request.method, target },
       withoutOperatorsView(target, received),

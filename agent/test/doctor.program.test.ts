@@ -312,7 +312,7 @@ describe('the control plane', () => {
       const other = await serve('other.example');
       const wrong = await doctor([other.url], { NODE_EXTRA_CA_CERTS: other.ca });
       expect(wrong.of('control')).toMatchObject([
-        { state: 'fault', sentence: expect.stringContaining('of another name') },
+        { state: 'fault', sentence: expect.stringContaining('for another name') },
       ]);
     },
   );

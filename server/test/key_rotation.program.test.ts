@@ -138,7 +138,7 @@ eachDatabase((database) => {
       await db.close();
       const activated = await run('rotate', '--activate');
       expect(activated.code).toBe(0);
-      expect(activated.stderr).toContain(`signed by ${kid} from now on`);
+      expect(activated.stderr).toContain(`signed with ${kid} from now on`);
       expect(await list()).toEqual(
         expect.arrayContaining([expect.objectContaining({ kid, state: 'signs', in_file: true })]),
       );
@@ -167,7 +167,7 @@ eachDatabase((database) => {
       // Known already when the kill came late.
       if (again.code !== 0) expect(again.stderr).toContain(`${kid} is already prepared`);
       expect(kidsIn(keys)).toEqual([kid, old]);
-      expect((await cli.run('keys', 'rotate', '--activate')).stderr).toContain(`signed by ${kid}`);
+      expect((await cli.run('keys', 'rotate', '--activate')).stderr).toContain(`signed with ${kid}`);
       await cli.serve();
       await cli.clean();
     });
