@@ -89,8 +89,8 @@ describe('the lists of an account in the console', { timeout: 360_000 }, () => {
 
   test('all entries are removed by a button that says how many, and come back by undoing it', async () => {
     const rows = visit.page.getByRole('table').getByRole('rowheader');
+    await rows.nth(1).waitFor();
     const before = (await rows.allInnerTexts()).sort();
-    expect(before.length).toBeGreaterThan(1);
     await visit.button('Remove all …').click();
     await visit.button(`Remove ${before.length} entries`).click();
     await visit.sees('No addresses listed');

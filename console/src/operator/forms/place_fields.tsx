@@ -45,6 +45,8 @@ export function PlaceFields({ place }: { place: Place | undefined }) {
     } else setFields(next);
     setSuggested(city);
   };
+  // The list may arrive after the city was typed.
+  useEffect(() => change({ city: fields.city }), [cities]);
   const field = (name: keyof typeof fields) => ({
     name,
     required: true,
