@@ -167,7 +167,9 @@ eachDatabase((database) => {
       // Known already when the kill came late.
       if (again.code !== 0) expect(again.stderr).toContain(`${kid} is already prepared`);
       expect(kidsIn(keys)).toEqual([kid, old]);
-      expect((await cli.run('keys', 'rotate', '--activate')).stderr).toContain(`signed with ${kid}`);
+      expect((await cli.run('keys', 'rotate', '--activate')).stderr).toContain(
+        `signed with ${kid}`,
+      );
       await cli.serve();
       await cli.clean();
     });
