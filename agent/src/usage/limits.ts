@@ -1,5 +1,5 @@
-// Enforces the limits of accounts, or of users, ahead of the control plane: near a limit the engine
-// is polled more often, and traffic over the limit is ended at once.
+// Enforces the limits of accounts, or of users, before the control plane does: near a limit the
+// engine is polled more often, and traffic over the limit is ended at once.
 import type { Logger } from 'pino';
 import type { UsageRow } from '../../../kit/src/node_interface.ts';
 import type { Clock } from '../clock.ts';

@@ -11,7 +11,7 @@ import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { Connection, isInputOutput } from './sqlite_connection.ts';
 import type { Wal } from './wal.ts';
 
-/** The pages of a log of this many, 4 MiB, are moved into the database. */
+/** The pages of a log that is moved into the database: 4 MiB. */
 const duePages = 1000;
 /** A file of the log that has grown beyond this is emptied. */
 const maxBytes = 16_777_216;
